@@ -71,7 +71,12 @@ class EquivReport:
         return "\n".join([*map(told, self.contradictions), self.summary()])
 
     def summary(self) -> str:
-        """How many forms were compared on which target."""
+        """How many forms were compared on which target.
+
+        Returns:
+            Lines: contradictions and forms in all, then for each target its answers, with the three most frequent
+            reasons why comparisons were undecided.
+        """
         forms = self.counts.forms
         lines = [f"partial: {self.stopped} before all forms were compared"] if self.stopped else []
         applied = f"{len(forms)} rewrites and ways applied {sum(forms.values())} times"
@@ -86,7 +91,11 @@ class EquivReport:
 
 
 def told(item: Contradiction) -> str:
-    """A contradiction for people."""
+    """A contradiction for people.
+
+    Returns:
+        Lines: model, target, what differs after which rewrite, the reason, and each rewrite of the chain.
+    """
     step = item.step
     where = f"{step.rewrite} of {step.operator} ({step.site})"
     head = f"{item.model} on {item.target}: {item.comparison.symptom} after {where}"

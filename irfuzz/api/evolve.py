@@ -52,11 +52,19 @@ class EvolutionReport:
         return self.outcome.witness
 
     def to_json(self, folder: Path | None = None) -> dict[str, Any]:
-        """All of it as JSON-able data, as ``irfuzz evolve --json`` prints it; ``folder`` is where it was written."""
+        """All of it as JSON-able data, as ``irfuzz evolve --json`` prints it.
+
+        Args:
+            folder: into which ``write`` wrote what was found; ``None`` if it was not written.
+        """
         return genetic_search.as_json(self.outcome, self.plan, self.model, self.targets, folder, partial=self.partial)
 
     def to_text(self, folder: Path | None = None) -> str:
-        """The report for people; ``folder`` is where ``write`` wrote what was found."""
+        """The report for people.
+
+        Args:
+            folder: into which ``write`` wrote what was found; ``None`` if it was not written.
+        """
         return genetic_search.as_text(self.outcome, self.plan, self.model, folder, partial=self.partial)
 
     def __str__(self) -> str:

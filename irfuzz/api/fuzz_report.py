@@ -110,7 +110,15 @@ def report_of(campaign: Campaign, progress: CampaignProgress, missing: Mapping[s
 
 
 def line(p: CampaignProgress) -> str:
-    """One line."""
+    """One line of progress for people.
+
+    Args:
+        p: of a campaign, over all its runs; the rate is that of this run.
+
+    Returns:
+        Seconds, programs, corpus, findings and suspects; slow targets, coverage, unreplayed findings and internal
+        errors only if there are any.
+    """
     new = "" if p.last is None else f" (last new one {ago(p.last)} ago)"
     return (
         f"{p.seconds:.0f} s, {p.programs} programs ({p.rate:.0f}/s), corpus {p.corpus}, "
@@ -127,7 +135,11 @@ def _sampled(p: CampaignProgress) -> str:
 
 
 def ago(seconds: float) -> str:
-    """A time for people."""
+    """A time for people: ``90 s``, and from two minutes on ``2 min``.
+
+    Args:
+        seconds: that have gone by.
+    """
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
@@ -140,12 +152,12 @@ def _covered(p: CampaignProgress) -> str:
 
 
 def python_lines(p: CampaignProgress) -> str:
-    """Lines of Python code that ran, by package."""
+    """Lines of Python code that ran, by package, on one line; empty if none were counted."""
     return " ".join(f"{name.rpartition('/')[2]} {count}" for name, count in p.python_lines.items())
 
 
 def summary_text(report: FuzzReport) -> str:
-    """What a person reads at the end."""
+    """What a person reads at the end: the line of progress, what went wrong, and the findings by their causes."""
     p, layout = report.progress, Layout(report.out)
     lines = [*filter(None, [comparison_counts.warning(p.counts)]), line(p)]
     if report.interrupted:
@@ -227,7 +239,11 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
 
 
 def summary_json(report: FuzzReport) -> dict[str, Any]:
-    """The same for programs."""
+    """The same for programs, as ``irfuzz fuzz --json`` prints it.
+
+    Returns:
+        JSON-able data with the progress at its top level.
+    """
     p = report.progress
     rows = groups([finding.cause for finding in report.findings])
     heads = {place: str(report.folders[row[0]]) for row in rows for place in row[1:]}

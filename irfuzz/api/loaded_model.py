@@ -156,7 +156,11 @@ def all_programs(
 
 
 def by_key(models: Sequence[LoadedModel]) -> dict[Path | str, LoadedModel]:
-    """The models by file, or by name and place if they have none: several may have one name."""
+    """The models by file, or by name and place if they have none: several may have one name.
+
+    Args:
+        models: in order; places count from 1, as in ``model (model 2)``. Of one file twice the last stays.
+    """
     return {model.path or f"{model.name} (model {number})": model for number, model in enumerate(models, 1)}
 
 

@@ -53,7 +53,12 @@ class ReduceReport:
         return self.reduced.inputs
 
     def to_json(self) -> dict[str, Any]:
-        """What became of it as JSON-able data, without the program."""
+        """What became of it as JSON-able data, without the program.
+
+        Returns:
+            ``model``, nodes ``before`` and now (``nodes``), ``operators`` of what is left, ``tries``, and whether it is
+            ``complete``.
+        """
         operators = [node.op_type for node in self.program.nodes()]
         return {
             "model": self.model,

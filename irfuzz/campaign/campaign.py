@@ -272,7 +272,11 @@ class Campaign:
         return [f for f in self._read() if f.status is Status.CONFIRMED and not f.verdict.suspect]
 
     def reread(self, number: int) -> None:
-        """Read a finding again, whose row was changed."""
+        """Read a finding again, whose row was changed, when ``findings`` or ``suspects`` is asked next.
+
+        Args:
+            number: of the finding; nothing happens if it was not read yet.
+        """
         self._found.pop(number, None)
 
     def suspects(self) -> list[Finding]:
@@ -280,7 +284,11 @@ class Campaign:
         return ranked(f for f in self._read() if f.verdict.suspect and f.status is not Status.EXPLAINED)
 
     def folder_of(self, finding: Finding) -> Path:
-        """The finding's folder."""
+        """The path of a finding's folder, which need not be there yet.
+
+        Args:
+            finding: as it is stored; its suspicion and status say in which folder of the campaign it belongs.
+        """
         return bundle_folder(self.layout, finding)
 
     def _read(self) -> list[Finding]:
@@ -316,7 +324,16 @@ class Campaign:
         return sum(counts.get(name, 0) for _, _, _, counts in self.database.tallies())
 
     def progress(self, began: float, before: int, faults_before: int) -> CampaignProgress:
-        """How far it has come since ``began``, when it had judged ``before`` programs and failed so many times."""
+        """How far it has come since ``began``, when it had judged ``before`` programs and failed so many times.
+
+        Args:
+            began: when this run began, by ``time.monotonic``.
+            before: programs that earlier runs of a continued campaign had judged.
+            faults_before: internal errors that they had counted.
+
+        Returns:
+            Figures over all jobs. The rate is that of this run alone, in programs a second.
+        """
         seconds = time.monotonic() - began
         tallies = self.database.tallies()
         counts: dict[str, int] = {}

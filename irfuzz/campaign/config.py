@@ -103,7 +103,10 @@ class Config:
 
     @classmethod
     def from_json(cls, text: str) -> Config:
-        """The inverse of ``to_json``.
+        """The inverse of ``to_json``; lists become tuples.
+
+        Args:
+            text: as ``to_json`` gave it. Settings without ``domains``, which older campaigns lack, have none.
 
         Raises:
             UsageError: the text was written by another version.
@@ -132,7 +135,7 @@ class Layout:
 
     @property
     def blobs(self) -> Path:
-        """Large weights of its programs, each once, as ``store.blobs`` keeps them."""
+        """Large weights of its programs, each once, as ``store.blob_store`` keeps them."""
         return self.out / BLOBS
 
     @property
@@ -170,11 +173,22 @@ class Layout:
         return (self.findings, self.inflight(0).parent, self.log(0).parent)
 
     def inflight(self, job: int) -> Path:
-        """What a job is busy with now, see ``journal``."""
+        """What a job is busy with now, see ``journal``.
+
+        Args:
+            job: its number, from 0.
+
+        Returns:
+            ``inflight/jobN.journal``; all jobs' files lie in one folder.
+        """
         return self.out / "inflight" / f"job{job}.journal"
 
     def log(self, job: int) -> Path:
-        """What a job writes to its standard error."""
+        """What a job writes to its standard error: ``logs/jobN.log``, to which a job that is started again appends.
+
+        Args:
+            job: its number, from 0.
+        """
         return self.out / "logs" / f"job{job}.log"
 
     def lock(self) -> Path:

@@ -90,7 +90,11 @@ class Differential(Strategy[Runs, Verdict]):
         )  # fmt: skip
 
     def begin(self, runner: Runner) -> Sequence[Target]:
-        """All of them are under test."""
+        """The runner's targets are under test, and the slow ones, which start when their first turn comes.
+
+        Returns:
+            Both, in that order.
+        """
         job = self._job
         self._runner = runner
         self._witnesses = per_program_selection.in_doubt(runner.targets, job.config.targets)
@@ -120,7 +124,12 @@ class Differential(Strategy[Runs, Verdict]):
         self._alone = self._samples.alone(self.corpus.seeds())
 
     def schedule(self, choices: Choices, iteration: int) -> CorpusEntry:
-        """As the search chooses; the first job begins with the seeds as they are, on each of their samples."""
+        """As the search chooses; the first job begins with the seeds as they are, on each of their samples.
+
+        Args:
+            choices: of the iteration; the search draws from them even if the seed's turn comes first.
+            iteration: of the job, from 0.
+        """
         entry = self.steering.parent(choices)
         alone = self._alone_at(iteration)
         return entry if alone is None else self.corpus.seed(alone[0])
@@ -134,14 +143,35 @@ class Differential(Strategy[Runs, Verdict]):
         return self._alone[place] if not self._job.number and not rest and place < len(self._alone) else None
 
     def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
-        """As the search plans."""
+        """As the search plans; a seed whose turn it is is run without edits.
+
+        Args:
+            entry: what ``schedule`` gave.
+            parent: its program, which stays as it is.
+            choices: of the iteration.
+            iteration: of the job.
+
+        Returns:
+            ``None`` if the mutant could not be made.
+        """
         if self._alone_at(iteration) is not None:
             return Testcase(self._job.number, iteration, entry, parent, parent)
         mutant, plan = self.steering.mutate(entry, parent, choices)
         return mutant and Testcase(self._job.number, iteration, entry, parent, mutant.program, mutant.edits, plan)
 
     def feed(self, testcase: Testcase, choices: Choices) -> Testcase:
-        """Inputs that are drawn, sampled or steered, and the targets whose turn it is."""
+        """Inputs that are drawn, sampled or steered, and the targets whose turn it is.
+
+        Samples of the seed come first; inputs are steered only if none is given and the program is valid. An invalid
+        program goes to every quick target, for who accepts it shows only beside all the others.
+
+        Args:
+            testcase: as ``mutate`` made it.
+            choices: of the iteration.
+
+        Returns:
+            A copy with what was added.
+        """
         program, entry, iteration, invalid = testcase.program, testcase.entry, testcase.iteration, testcase.invalid
         alone = self._alone_at(iteration)
         ranges = self._ranges.get(entry.seed)
@@ -172,7 +202,14 @@ class Differential(Strategy[Runs, Verdict]):
         )
 
     def execute(self, testcases: Sequence[Testcase]) -> Sequence[Runs]:
-        """What every target did with each of them; they travel together."""
+        """What every target did with each of them; they travel together.
+
+        Args:
+            testcases: as ``feed`` gave them, each with its own targets.
+
+        Returns:
+            In the same order, one result for each of a testcase's targets.
+        """
         return self._runner.run_all(testcases)
 
     def _more(self, testcase: Testcase, targets: Sequence[Target]) -> Runs:
@@ -185,7 +222,16 @@ class Differential(Strategy[Runs, Verdict]):
         )  # fmt: skip
 
     def judge(self, testcase: Testcase, runs: Runs) -> tuple[Runs, list[Verdict]]:
-        """Disagreements; slow targets are asked about what is new, and all others before anything is believed."""
+        """Disagreements; slow targets are asked about what is new, and all others before anything is believed.
+
+        Args:
+            testcase: that was run.
+            runs: what ``execute`` gave for it.
+
+        Returns:
+            The runs, with those of targets that were asked besides, and the verdicts on all of them. If one is a
+            suspect and no slow target ran, everything is measured, which takes reruns.
+        """
         seed, program, counts = testcase.entry.seed, testcase.program, self._job.counts
         if not testcase.invalid:
             runs = [*runs, *self._slow.run(testcase)]
@@ -225,7 +271,15 @@ class Differential(Strategy[Runs, Verdict]):
                 counts[f"{result.target.name} {result.exit}"] += 1
 
     def keep(self, testcase: Testcase, runs: Runs) -> None:
-        """A program becomes a parent if it shows what is new, and anything runs it."""
+        """A program becomes a parent if it shows what is new, and anything runs it.
+
+        New is what ``feed`` counted, or what ``Steering.ran`` sees in the runs. Runs of a valid program also count for
+        what is known of the operators that each target supports.
+
+        Args:
+            testcase: that was judged.
+            runs: all of it.
+        """
         ran_new = not testcase.invalid and self.steering.ran(testcase, runs)
         wanted = (testcase.keep or ran_new) and any(r.exit is Exit.OK for r in runs)
         if wanted and not self.corpus.add(testcase):
@@ -234,7 +288,15 @@ class Differential(Strategy[Runs, Verdict]):
             self._support.saw(testcase.program, runs)
 
     def triage(self, testcase: Testcase, runs: Runs, wrong: Sequence[Verdict]) -> None:
-        """Take note of what is new."""
+        """Take note of what is new.
+
+        Each verdict becomes a finding with the trace of the program, and ``Triage.look`` decides what is made small.
+
+        Args:
+            testcase: that was judged.
+            runs: all of it.
+            wrong: the verdicts on it; nothing happens without one.
+        """
         if not wrong:
             return
         self.steering.disagreed(testcase, wrong, runs)
@@ -246,7 +308,10 @@ class Differential(Strategy[Runs, Verdict]):
         self._triage.look(found, self._job.counts)
 
     def audit(self, testcase: Testcase) -> None:
-        """Every fact of a program now and then is compared with what a run computes."""
+        """Every fact of a program now and then is compared with what a run computes.
+
+        That is so in one iteration of ``fact_audit.EVERY``, and for valid programs only.
+        """
         if testcase.iteration % fact_audit.EVERY == 0 and not testcase.invalid:
             self._job.counts["facts checked"] += fact_audit.audit(self._runner, testcase.program, testcase.inputs)
 
@@ -255,7 +320,11 @@ class Differential(Strategy[Runs, Verdict]):
         self._triage.work(self._job.counts)
 
     def save(self, *, now: bool = False) -> None:
-        """What is covered and was learnt."""
+        """Store what is covered and was learnt in the campaign's database.
+
+        Args:
+            now: do so even if the last time was only seconds ago.
+        """
         self.steering.tell(self._job.database, self._job.number, now=now)
 
     def end(self) -> None:

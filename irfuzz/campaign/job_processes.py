@@ -68,6 +68,8 @@ class Processes:
     def start(self, number: int, *, skip: bool = False) -> None:
         """Start a job.
 
+        Its log is appended to, and the terminal's Ctrl-C does not reach it.
+
         Args:
             number: which one.
             skip: leave out the program at which it died.

@@ -50,16 +50,28 @@ class Journal:
         self._size = os.fstat(self._fd).st_size
 
     def makes(self, iteration: int) -> None:
-        """A program is being made."""
+        """A program is being made; from now on the file speaks of no other.
+
+        Args:
+            iteration: of it. If the job dies now, that iteration is to blame.
+        """
         os.pwrite(self._fd, _HEAD.pack(MAGIC, iteration, 0), 0)
         self._shrink()
 
     def judges(self, iteration: int) -> None:
-        """One of the programs that have run is looked at."""
+        """One of the programs that have run is looked at; their bytes stay in the file.
+
+        Args:
+            iteration: of it.
+        """
         os.pwrite(self._fd, _ITERATION.pack(iteration), len(MAGIC))
 
     def runs(self, models: Sequence[tuple[int, bytes]]) -> None:
-        """Programs, each with its iteration, are going to run; to be called after ``makes``."""
+        """Programs, each with its iteration, are going to run; to be called after ``makes``.
+
+        Args:
+            models: iteration and bytes of each. Their order is kept, and whoever reads the file gets all of them.
+        """
         table = b"".join(_ENTRY.pack(iteration, len(data)) for iteration, data in models)
         # First what the header will speak of: who reads meanwhile sees a program being made.
         written = os.pwrite(self._fd, b"".join([table, *(data for _, data in models)]), _HEAD.size)
@@ -80,7 +92,14 @@ class Journal:
 
 
 def read(path: Path) -> InFlight:
-    """What the last job that wrote there was busy with; nothing if there is no such file."""
+    """What the last job that wrote there was busy with; nothing if there is no such file.
+
+    Args:
+        path: of a journal. What has no whole header and table counts as no such file.
+
+    Returns:
+        Nothing is an ``InFlight`` with the iteration -1 and no models.
+    """
     try:
         data = path.read_bytes()
     except OSError:

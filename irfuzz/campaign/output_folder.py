@@ -63,7 +63,11 @@ class OutputFolder:
         self._lock.close()
 
     def undo(self) -> None:
-        """Remove what was made here and was not there before."""
+        """Remove what was made here and was not there before.
+
+        The campaign's own files and folders go with all that is in them; ``--out`` and the folders above it only if
+        they are empty. What cannot be removed stays.
+        """
         for path in reversed(self._made):
             with contextlib.suppress(OSError):
                 if path in (self.layout.out, *self.layout.out.parents):
@@ -74,7 +78,11 @@ class OutputFolder:
                     path.unlink()
 
     def make(self, folder: Path) -> None:
-        """Make one more folder inside, which ``undo`` removes."""
+        """Make one more folder inside, which ``undo`` removes.
+
+        Args:
+            folder: its path; nothing is remembered of one that is there already.
+        """
         self._make(folder)
 
     def _make(self, folder: Path, *, parents: bool = False) -> None:

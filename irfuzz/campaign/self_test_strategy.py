@@ -87,7 +87,14 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         return Runner(whole, limits, required=config.targets is not None, adapters=adapters_for(self._others))
 
     def begin(self, runner: Runner) -> Sequence[Target]:
-        """The targets themselves are under test."""
+        """The targets themselves are under test; those of their other ways only run beside them.
+
+        Args:
+            runner: open, with both.
+
+        Returns:
+            The former alone.
+        """
         config = self._job.config
         self._engine = Equivalence(
             runner, load_specs(), build_rewrites(), seed=config.seed, chain=CHAIN, others=self._others
@@ -105,7 +112,12 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
             self._seen.add_program(program)
 
     def schedule(self, choices: Choices, iteration: int) -> CorpusEntry:
-        """The seed whose turn it is, or by what is new in them."""
+        """The seed whose turn it is, or by what is new in them.
+
+        Args:
+            choices: of the iteration; nothing is drawn if it is a seed's turn.
+            iteration: of the job, from 0.
+        """
         turn = self._turn(iteration)
         return self.corpus.pick(choices) if turn is None else turn.entry
 
@@ -128,14 +140,32 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         return _Turn(entry, turns, turns * most, forms) if forms or turns < DEAR else None
 
     def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
-        """A mutant by drawn mutators."""
+        """A mutant by drawn mutators; a seed whose turn it is stays as it is.
+
+        Args:
+            entry: what ``schedule`` gave.
+            parent: its program, which is not changed.
+            choices: of the iteration; also of how many edits there are.
+            iteration: of the job.
+
+        Returns:
+            ``None`` if no edit could be made.
+        """
         if self._turn(iteration) is not None:
             return Testcase(self._job.number, iteration, entry, parent, parent)
         mutant = self._mutate.mutate(parent, choices, edits=choices.integer(1, self._job.config.edits))
         return mutant and Testcase(self._job.number, iteration, entry, parent, mutant.program, mutant.edits)
 
     def feed(self, testcase: Testcase, choices: Choices) -> Testcase:
-        """Inputs that are drawn or sampled; every target runs every program."""
+        """Inputs that are drawn or sampled; every target runs every program.
+
+        Drawn ones depend on the program and the campaign's seed alone; those of seeds, and of every second mutant, hold
+        extreme integers.
+
+        Args:
+            testcase: as ``mutate`` made it.
+            choices: of the iteration, for samples.
+        """
         turn, program = self._turn(testcase.iteration), testcase.program
         seed, alone = self._job.config.seed, None if turn is None else turn.round
         inputs = self._samples.give(testcase.entry.seed, program, alone, seed, choices)
@@ -145,7 +175,11 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         return replace(testcase, inputs=inputs, whole=self._job.database.programs.whole(program))
 
     def execute(self, testcases: Sequence[Testcase]) -> list[FormRuns]:
-        """What each target and its ways make of each program, and the targets of its forms."""
+        """What each target and its ways make of each program, and the targets of its forms.
+
+        Args:
+            testcases: as ``feed`` gave them; each runs by itself, with all of its forms.
+        """
         return [self._run(testcase) for testcase in testcases]
 
     def _run(self, testcase: Testcase) -> FormRuns:
@@ -160,7 +194,16 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         )  # fmt: skip
 
     def judge(self, testcase: Testcase, runs: FormRuns) -> tuple[FormRuns, list[Contradiction]]:  # noqa: ARG002 - the protocol's
-        """Contradictions that show in fresh processes, too."""
+        """Contradictions that show in fresh processes, too.
+
+        Args:
+            testcase: that was run.
+            runs: what ``execute`` gave for it.
+
+        Returns:
+            The runs as they are, and the contradictions: those of other ways to run the program first, then those of
+            its forms.
+        """
         found = [*self._engine.judge_ways(runs), *self._engine.judge_forms(runs)]
         self._job.counts["runs"] += len(runs.before)
         self._job.counts["forms"] += self._engine.counts.forms.total()
@@ -168,7 +211,12 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         return runs, found
 
     def keep(self, testcase: Testcase, runs: FormRuns) -> None:
-        """A mutant becomes a parent if it shows enough that is new, and a target runs it."""
+        """A mutant becomes a parent if it shows enough that is new, and a target runs it.
+
+        Args:
+            testcase: a seed that was run as it is, without edits, is never added again.
+            runs: of it.
+        """
         features = self._seen.add_mutant(testcase.program) if testcase.edits else 0
         if not runs.before or not testcase.edits or features < self.corpus.bar():
             return
@@ -176,6 +224,12 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
             self._job.counts["large weights not kept"] += 1
 
     def triage(self, testcase: Testcase, runs: FormRuns, wrong: Sequence[Contradiction]) -> None:  # noqa: ARG002 - the protocol's
-        """Each contradiction goes through the pipeline."""
+        """Each contradiction goes through the pipeline at once; nothing waits.
+
+        Args:
+            testcase: on which they were seen.
+            runs: not looked at.
+            wrong: what ``judge`` found; what each comes to is counted.
+        """
         for item in wrong:
             self._job.counts[came_to(item, testcase, self._engine, self._job, self._archive)] += 1

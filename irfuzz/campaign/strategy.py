@@ -47,7 +47,11 @@ class Strategy(Protocol[R, V]):
         ...
 
     def begin(self, runner: Runner) -> Sequence[Target]:
-        """Take the runner, which is open now; returns the targets that are under test."""
+        """Take the runner, which is open now; returns the targets that are under test.
+
+        Args:
+            runner: what ``runner`` gave, started, with those of its targets that could start.
+        """
         ...
 
     def absorb(self) -> None:
@@ -55,35 +59,74 @@ class Strategy(Protocol[R, V]):
         ...
 
     def schedule(self, choices: Choices, iteration: int) -> CorpusEntry:
-        """The parent of the next program, or a seed that is to be run as it is."""
+        """The parent of the next program, or a seed that is to be run as it is.
+
+        Args:
+            choices: of this iteration; every draw must come from them.
+            iteration: of the job; a job that goes on counts on.
+        """
         ...
 
     def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
-        """A mutant, or the seed as it is; ``None`` if nothing could be done."""
+        """A mutant, or the seed as it is; ``None`` if nothing could be done.
+
+        Args:
+            entry: what ``schedule`` gave.
+            parent: its program, shared with others, so it must not be edited.
+            choices: of this iteration.
+            iteration: of the job.
+        """
         ...
 
     def feed(self, testcase: Testcase, choices: Choices) -> Testcase:
         """The same with its inputs, its targets and its bytes.
 
+        Args:
+            testcase: what ``mutate`` gave.
+            choices: of this iteration.
+
         Raises:
-            Unsupported: no inputs can be made.
+            Unsupported: no inputs can be made; the iteration is counted as one without.
         """
         ...
 
     def execute(self, testcases: Sequence[Testcase]) -> Sequence[R]:
-        """What running each of them gives."""
+        """What running each of them gives.
+
+        Args:
+            testcases: of one round, at most ``most``.
+
+        Returns:
+            One for each, in the same order. If it raises, each is tried again by itself.
+        """
         ...
 
     def judge(self, testcase: Testcase, runs: R) -> tuple[R, Sequence[V]]:
-        """The runs, or more of them if more were needed to be sure, and what is wrong."""
+        """The runs, or more of them if more were needed to be sure, and what is wrong.
+
+        Args:
+            testcase: that was run.
+            runs: what ``execute`` gave for it. The very same object is to be returned if nothing was added.
+        """
         ...
 
     def keep(self, testcase: Testcase, runs: R) -> None:
-        """Add it to the corpus if it shows something new."""
+        """Add it to the corpus if it shows something new.
+
+        Args:
+            testcase: that was judged.
+            runs: all of it, as ``judge`` returned them.
+        """
         ...
 
     def triage(self, testcase: Testcase, runs: R, wrong: Sequence[V]) -> None:
-        """Confirm, reduce and store what is new of what is wrong, or let it wait."""
+        """Confirm, reduce and store what is new of what is wrong, or let it wait.
+
+        Args:
+            testcase: that was judged.
+            runs: all of it.
+            wrong: what ``judge`` said; often nothing.
+        """
         ...
 
     def audit(self, testcase: Testcase) -> None:

@@ -44,7 +44,11 @@ def _state() -> _State:
 
 
 def init(seed: int) -> None:
-    """Begin; equal seeds and calls give equal mutants."""
+    """Begin; equal seeds and calls give equal mutants.
+
+    Args:
+        seed: from AFL++. Whatever an earlier ``init`` left, counts and an unfinished trim among them, is dropped.
+    """
     deinit()
     _state().rng = random.Random(seed)  # noqa: S311 - reproducibility is wanted, not secrecy
 
@@ -58,7 +62,11 @@ def deinit() -> None:
 
 
 def fuzz_count(buf: bytearray) -> int:
-    """How many mutants of a queue entry are wanted."""
+    """How many mutants of a queue entry are wanted: ``ENERGY``, whatever the entry is.
+
+    Args:
+        buf: the entry; not looked at.
+    """
     return ENERGY
 
 
@@ -107,7 +115,11 @@ def post_process(buf: bytearray) -> bytearray:
 
 
 def init_trim(buf: bytearray) -> int:
-    """Begin to trim a queue entry; how many steps there may be."""
+    """Begin to trim a queue entry; how many steps there may be.
+
+    Args:
+        buf: bytes of the entry. What is no model, or cannot be made smaller, has 0 steps.
+    """
     state = _state()
     if state.trimmer is not None:
         state.trimmer.close()
@@ -123,7 +135,11 @@ def trim() -> bytearray:
 
 
 def post_trim(success: bool) -> int:
-    """Whether the last candidate showed the same; the number of the next step, ``steps`` if there is none."""
+    """Whether the last candidate showed the same; the number of the next step, ``steps`` if there is none.
+
+    Args:
+        success: AFL++'s answer on what ``trim`` gave; a candidate that showed the same is the base of the next ones.
+    """
     trimmer = _state().trimmer
     assert trimmer is not None
     return trimmer.answer(success)

@@ -20,12 +20,15 @@ class ByteRandom(random.Random):
         self._place = 0
 
     def randint(self, a: int, b: int) -> int:
-        """An integer in ``[a, b]``; ``a`` if no bytes are left."""
+        """An integer in ``[a, b]``; ``a`` if no bytes are left.
+
+        It takes no more bytes than the width of the range needs, so that a changed byte changes few draws.
+        """
         count = b - a + 1
         return a + self._number((count - 1).bit_length() + 7 >> 3) % count
 
     def uniform(self, a: float, b: float) -> float:
-        """A float in ``[a, b]``."""
+        """A float in ``[a, b]``, both ends included, from the next four bytes."""
         return a + (b - a) * self._number(4) / 0xFFFFFFFF
 
     def random(self) -> float:
@@ -39,5 +42,9 @@ class ByteRandom(random.Random):
 
 
 def choices_from(data: bytes) -> Choices:
-    """Choices whose every draw comes from ``data``; equal bytes give equal draws in every process."""
+    """Choices whose every draw comes from ``data``; equal bytes give equal draws in every process.
+
+    Args:
+        data: any bytes. Once they are used up each draw gives its least value.
+    """
     return Choices(ByteRandom(data))

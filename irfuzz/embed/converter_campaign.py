@@ -95,7 +95,12 @@ class ConverterFault:
     folder: Path
 
     def text(self) -> str:
-        """What a reader needs to see it, in some lines."""
+        """What a reader needs to see it, in some lines.
+
+        Returns:
+            Title and origin, the model as ONNX text, its inputs, what was expected and what the converter gave, the
+            distance if there is one, the converter's traceback, the witnesses, and the folder.
+        """
         verdict, results, case = self.finding.verdict, self.finding.results, self.finding.case
         lines = [self.finding.title, f"({self.origin})", ""]
         lines += [onnx.printer.to_text(case.proto).strip(), ""]

@@ -20,6 +20,9 @@ DType: TypeAlias = "str | np.dtype[Any] | type[np.generic] | ir.DataType"
 def element_type(given: DType) -> ir.DataType:
     """The element type that is meant.
 
+    Args:
+        given: an ``ir.DataType``, the name of one in any case (``"bfloat16"``), or what ``np.dtype`` takes.
+
     Raises:
         UsageError: it is none.
     """
@@ -58,7 +61,10 @@ def _types(spec: OpSpec, formal: FormalParameter) -> frozenset[ir.DataType]:
 
 
 def types_in(program: Program) -> set[ir.DataType]:
-    """Element types of all values of a program, those of bodies among them."""
+    """Element types of all values of a program, those of bodies among them.
+
+    A sequence or optional counts with the type of its tensors; values of which nothing is known do not count.
+    """
     graph = program.graph
     values = [*graph.inputs, *graph.initializers.values(), *(v for node in graph.all_nodes() for v in node.outputs)]
     facts = [tensors_in(program.fact(value)) for value in values]

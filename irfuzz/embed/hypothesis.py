@@ -334,7 +334,19 @@ def nodes(draw: st.DrawFn, op: str, *, opset: int = OPSET) -> onnx.ModelProto:
 
 @st.composite
 def tensors_for(draw: st.DrawFn, model: onnx.ModelProto, *, special: bool = False) -> dict[str, Value]:
-    """Inputs of a model, within what its operators allow; with ``special`` numbers at the edges of their types too."""
+    """Inputs of a model, within what its operators allow; with ``special`` numbers at the edges of their types too.
+
+    Args:
+        draw: given by Hypothesis; callers leave it out, as in ``tensors_for(model)``.
+        model: whose inputs are made; it is not changed.
+        special: whether numbers at the edges of their types are among them.
+
+    Returns:
+        A strategy of arrays by input name.
+
+    Raises:
+        UsageError: the model is invalid, or no inputs can be made for it.
+    """
     try:
         numbers = "edges" if special else "ordinary"
         return make_inputs(Program.from_proto(model), draw(st.integers(0, 2**32 - 1)), numbers=numbers)

@@ -66,7 +66,15 @@ class InProcessRunner(Runner):
         inflight: Path | None = None,
         tag: str = "",
     ) -> list[RunResult]:
-        """See ``Runner.run``."""
+        """Like ``Runner.run``; the converter itself runs in this process, without a time or memory limit.
+
+        Args:
+            program: the program, or its ONNX bytes.
+            inputs: values by graph input name.
+            targets: the converter, witnesses or both; all if ``None``.
+            inflight: as for ``Runner.run``; for the witnesses alone.
+            tag: likewise.
+        """
         return self._both(partial(super().run, inflight=inflight, tag=tag), program, inputs, targets)
 
     def run_fresh(
@@ -76,11 +84,24 @@ class InProcessRunner(Runner):
         return self._both(super().run_fresh, program, inputs, targets)
 
     def run_all(self, tasks: Sequence[Runnable]) -> list[list[RunResult]]:
-        """See ``Runner.run_all``."""
+        """Like ``Runner.run_all``, but one task after another.
+
+        Returns:
+            For each task what ``run`` gives for its program, inputs and targets, in the order of the tasks.
+        """
         return [self.run(task.program, task.inputs, task.targets) for task in tasks]
 
     def run_own(self, program: Program | bytes, inputs: Mapping[str, Value]) -> RunResult:
-        """What the converter makes of a model, and computes."""
+        """What the converter makes of a model, and computes.
+
+        Args:
+            program: the program, or its ONNX bytes.
+            inputs: values by name; the converter gets copies, so it cannot change them.
+
+        Returns:
+            ``UNSUPPORTED`` if it raised ``NotImplementedError`` and ``REJECTED`` if it raised anything else, with the
+            first line as the error and the traceback as the log; the stage says whether it was converting or running.
+        """
         model = onnx.load_from_string(program if isinstance(program, bytes) else program.to_bytes())
         names = [output.name for output in model.graph.output]
         stage, began = Stage.CONVERT, time.monotonic()
@@ -98,7 +119,17 @@ class InProcessRunner(Runner):
         return RunResult(OWN, stage, Exit.OK, outputs, seconds=time.monotonic() - began)
 
     def compare(self, program: Program, inputs: Mapping[str, Value], own: RunResult) -> list[RunResult]:
-        """What the witnesses do, with what the converter did already."""
+        """What the witnesses do, with what the converter did already.
+
+        Args:
+            program: that both run.
+            inputs: values by name.
+            own: the converter's result on the same inputs; the converter is not run again.
+
+        Returns:
+            The results of the witnesses, then the converter's. If there is a tolerance, elements of the latter that are
+            within it are replaced by those of a witness.
+        """
         results = super().run(program, inputs, self.witnesses)
         return [*results, self._tolerated(own, results)]
 

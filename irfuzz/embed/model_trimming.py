@@ -72,7 +72,14 @@ class Trimmer:
         return self._now
 
     def answer(self, success: bool) -> int:
-        """Say whether the candidate still shows the same; the number of the next step."""
+        """Say whether the candidate still shows the same; the number of the next step.
+
+        Args:
+            success: if true the candidate is the smallest model so far, and the next ones are made of it.
+
+        Returns:
+            ``steps`` once there is nothing more to try; the trimmer is closed then.
+        """
         self._done += 1
         if success and self._now is not None:
             self._best = self._now

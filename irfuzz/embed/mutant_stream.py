@@ -88,7 +88,12 @@ class MutantRecord:
     problem: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """What stands in a line about it, besides where its files are."""
+        """What stands in a line about it, besides the paths of its files.
+
+        Returns:
+            ``schema``, ``digest``, ``sha256``, ``seed`` (a name), ``invalid`` and ``edits``, which make it again from
+            its seed.
+        """
         return {
             "schema": SCHEMA,
             "digest": self.digest,
@@ -100,12 +105,20 @@ class MutantRecord:
 
 
 def is_large(program: Program) -> bool:
-    """Whether a program's mutants share its weights."""
+    """Whether a program's mutants share its weights, which is so from ``LARGE`` bytes (64 MiB) of initializers on."""
     return weight_bytes(program) >= LARGE
 
 
 def written(program: Program, blobs: tuple[Blobs, str] | None) -> bytes:
-    """A program as it is written: whole, or with weights that are in ``blobs``."""
+    """A program as it is written: whole, or with weights that are in ``blobs``.
+
+    Args:
+        program: that is not changed.
+        blobs: of the weights, with the path at which models name them; ``None`` for whole models.
+
+    Returns:
+        Bytes of an ONNX model.
+    """
     if blobs is None:
         return program.to_bytes()
     data = shared_bytes(program, blobs[0], least=SHARED, folder=blobs[1])
@@ -114,14 +127,30 @@ def written(program: Program, blobs: tuple[Blobs, str] | None) -> bytes:
 
 
 def blocks_of(named: Sequence[tuple[str, Program]], count: int) -> list[int]:
-    """How many mutants each block has."""
+    """How many mutants each block has.
+
+    Args:
+        named: the seeds; the more nodes they have on average, the smaller the blocks.
+        count: of all mutants.
+
+    Returns:
+        Sizes that add up to ``count``, all equal but for the last; they do not depend on how many processes work.
+    """
     nodes = max(1, sum(len(program.nodes()) for _, program in named) // max(1, len(named)))
     size = max(BLOCK_LEAST, min(BLOCK, BLOCK_NODES // nodes))
     return [min(size, count - first) for first in range(0, count, size)]
 
 
 def block_seed(seed: int, number: int) -> int:
-    """Where a block's draws begin; those of the first at ``seed`` itself."""
+    """The seed at which a block's draws begin; that of the first block is ``seed`` itself.
+
+    Args:
+        seed: of the whole stream.
+        number: of the block, from 0.
+
+    Returns:
+        Of later blocks 64 bits of a SHA-256 of both, so that blocks may be made in any order and process.
+    """
     if number == 0:
         return seed
     return int.from_bytes(hashlib.sha256(f"{seed}:block:{number}".encode()).digest()[:8], "little")

@@ -66,7 +66,13 @@ class ModelMutator:
         self._parsed: OrderedDict[bytes, Program | None] = OrderedDict()
 
     def mutate(self, data: bytes, max_size: int, seed: int) -> bytes:
-        """A mutant of at most ``max_size`` bytes."""
+        """A mutant of at most ``max_size`` bytes.
+
+        Args:
+            data: a model, or any other bytes, which are changed as bytes.
+            max_size: if no mutant is small enough ``data`` is given as it is, or changed as bytes if it is too large.
+            seed: of all draws.
+        """
         if self._is_loose(seed):
             made = self._loosened(data, max_size, seed)
             if made is not None:
@@ -83,7 +89,17 @@ class ModelMutator:
         return self._kept(data, max_size, seed)
 
     def cross(self, data: bytes, other: bytes, max_size: int, seed: int) -> bytes:
-        """A mutant with a piece of another model (``splice``), of at most ``max_size`` bytes."""
+        """A mutant with a piece of another model (``splice``), of at most ``max_size`` bytes.
+
+        Args:
+            data: the model that is mutated.
+            other: the model that gives the piece.
+            max_size: in bytes.
+            seed: of all draws.
+
+        Returns:
+            A loose mutant if irfuzz cannot edit one of the two; what ``mutate`` gives if nothing of the other fits.
+        """
         if self._is_loose(seed):
             made = self._loosened(data, max_size, seed, other)
             return self.mutate(data, max_size, seed) if made is None else made

@@ -83,7 +83,15 @@ def _reads(node: onnx.NodeProto) -> list[str]:
 
 
 def side_by_side(models: Sequence[onnx.ModelProto]) -> onnx.ModelProto:
-    """One model of several of the same opset that share no name; a single one as it is."""
+    """One model of several of the same opset that share no name; a single one as it is.
+
+    Args:
+        models: at least one. Opset imports and functions come from the first, nodes, inputs, outputs, initializers and
+            declared types from all, in order.
+
+    Returns:
+        A copy if there are several; none of them is changed.
+    """
     if len(models) == 1:
         return models[0]
     whole = onnx.ModelProto()

@@ -18,12 +18,12 @@ FOLDER = "irfuzz_folder"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where findings are stored."""
+    """Add the setting ``irfuzz_folder``: the folder in which findings are stored, ``.irfuzz`` by default."""
     parser.addini(FOLDER, "folder for what irfuzz_differential finds, relative to rootdir", default=".irfuzz")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the marker ``irfuzz`` known, so that ``--strict-markers`` takes it."""
     config.addinivalue_line("markers", MARKER)
 
 
@@ -67,6 +67,10 @@ def irfuzz_differential(request: pytest.FixtureRequest) -> Callable[..., None]:
 def options_of(given: dict[str, Any]) -> Any:
     """The keywords as ``ConverterOptions``.
 
+    Args:
+        given: keywords of the marker ``irfuzz``; ``budget`` and ``reduce`` are durations (``seconds_of``). If
+            ``programs`` is given without ``budget`` there is no time limit.
+
     Raises:
         UsageError: one is unknown, or not what it should be.
     """
@@ -92,7 +96,15 @@ def options_of(given: dict[str, Any]) -> Any:
 
 
 def seconds_of(name: str, text: object) -> float:
-    """A duration in seconds: a number, or ``"500ms"``, ``"20s"``, ``"2m"``, ``"1h"``."""
+    """A duration in seconds: a number, or ``"500ms"``, ``"20s"``, ``"2m"``, ``"1h"``.
+
+    Args:
+        name: of the option, for the message.
+        text: what the user wrote; a number without a unit counts as seconds.
+
+    Raises:
+        UsageError: it is no duration, or a negative one.
+    """
     from irfuzz.errors import UsageError
 
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", str(text).strip())
@@ -102,6 +114,13 @@ def seconds_of(name: str, text: object) -> float:
 
 
 def folder_name(nodeid: str) -> str:
-    """A test's own folder: readable, safe as a file name, and no other test's."""
+    """A test's own folder: readable, safe as a file name, and no other test's.
+
+    Args:
+        nodeid: of the test as pytest writes it, ``tests/test_x.py::test_y[a]``.
+
+    Returns:
+        Its last 80 characters, with dashes in place of all but letters and digits, and eight digits of its SHA-256.
+    """
     slug = re.sub(r"[^A-Za-z0-9]+", "-", nodeid.replace(".py::", "-")).strip("-")[-80:]
     return f"{slug}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"

@@ -16,7 +16,12 @@ MOST = 1 << 31
 
 
 def write_frame(stream: BinaryIO, data: bytes) -> None:
-    """Write one model and have it leave this process."""
+    """Write one model and have it leave this process.
+
+    Args:
+        stream: gets the length as eight bytes, little-endian, then the model; it is flushed.
+        data: bytes of the model.
+    """
     stream.write(LENGTH.pack(len(data)))
     stream.write(data)
     stream.flush()

@@ -86,19 +86,38 @@ class BatchWorker(Protocol):
         ...
 
     def ask(self, row: Sequence[BatchItem]) -> list[Reply]:
-        """Send requests as one; what ``Worker.call_all`` returns."""
+        """Send requests as one; what ``Worker.call_all`` returns.
+
+        Returns:
+            Replies in order. If a request failed its reply is the last, and says by ``place`` which it is; a process
+            that died answered none of those before.
+        """
         ...
 
     def read(self, reply: Reply, asked: BatchItem) -> list[RunResult]:
-        """The results of an answered request."""
+        """The results of an answered request, one for each of its targets; sets ``full``.
+
+        Args:
+            reply: one of ``ask``.
+            asked: the request that it answers.
+        """
         ...
 
     def alone(self, asked: BatchItem) -> list[RunResult]:
-        """Run one request by itself; if it ends the process, its targets one by one."""
+        """Run one request by itself; if it ends the process, its targets one by one.
+
+        Returns:
+            One result for each target, in order.
+        """
         ...
 
     def one_by_one(self, asked: BatchItem, results: list[RunResult]) -> list[RunResult]:
-        """Run the targets of a request that failed with ``results`` one by one."""
+        """Run the targets of a request that failed with ``results`` one by one.
+
+        Args:
+            asked: the request.
+            results: of the run in which the process ended. They are returned if there is one target only.
+        """
         ...
 
 

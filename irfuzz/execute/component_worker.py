@@ -53,8 +53,12 @@ class ComponentWorker:
     def about(self) -> Mapping[str, Any]:
         """What the worker says it is; asked once.
 
+        Returns:
+            The handler's answer to ``Adapter.describe``: ``version``, and perhaps ``opset``, ``ir`` and what is wrong
+            with devices and modes.
+
         Raises:
-            UsageError: it does not start.
+            UsageError: it does not start; later calls say the same again without another try.
         """
         if self._problem:
             raise UsageError(self._problem)
@@ -87,7 +91,19 @@ class ComponentWorker:
         *,
         here: bool,
     ) -> Future[list[RunResult]]:
-        """Prepare now, for the program may change; run in the thread, or ``here`` if the thread is idle."""
+        """Prepare now, for the program may change; run in the thread, or ``here`` if the thread is idle.
+
+        Args:
+            program: the program, or bytes that claim to be one.
+            model: the same as ONNX bytes, or with weights that are mapped.
+            inputs: values by name.
+            targets: of this component.
+            tag: how to call this request if a later one has to name what ran before it.
+            here: in the caller's thread, so that the future is done at once.
+
+        Returns:
+            One result for each target; a refusal to prepare the request is one.
+        """
         request = self.prepare(program, model, inputs, targets)
         if isinstance(request, list):
             done: Future[list[RunResult]] = Future()
@@ -96,7 +112,15 @@ class ComponentWorker:
         return self._begin(lambda: self.alone(BatchItem(request, targets, tag)), here=here)
 
     def submit_all(self, asked: Sequence[BatchItem], *, here: bool) -> Future[list[list[RunResult]]]:
-        """The same for several requests that travel together."""
+        """The same for several requests that travel together.
+
+        Args:
+            asked: requests that are prepared already.
+            here: as for ``submit``.
+
+        Returns:
+            For each request one result for each of its targets.
+        """
         return self._begin(lambda: run_together(self, asked), here=here)
 
     def _begin(self, work: Callable[[], _T], *, here: bool) -> Future[_T]:

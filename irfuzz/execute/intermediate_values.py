@@ -77,7 +77,11 @@ def beyond(program: Program, elements: int | None = None) -> list[list[str]]:
 
 
 def has_inner(program: Program) -> bool:
-    """Whether the main graph computes a tensor that is no output already."""
+    """Whether the main graph computes a tensor that is no output already, so that ``tap`` may have something to add.
+
+    Args:
+        program: values of bodies and functions, and sequences, do not count.
+    """
     outputs = {value.name for value in program.graph.outputs}
     inner = (v for node in program.nodes() for v in node.outputs if v.name and v.name not in outputs)
     return any(isinstance(program.fact(value), TensorFact) for value in inner)
@@ -159,7 +163,13 @@ def _joined(before: RunResult, after: RunResult) -> RunResult:
 
 
 def same(a: Value, b: Value) -> bool:
-    """Whether two values have the same types, shapes and bits."""
+    """Whether two values have the same types, shapes and bits.
+
+    Args:
+        a: an array, a list of values or ``None``.
+        b: the other. Bits are compared, so NaN equals a NaN of the same bits and the zeros differ; strings are compared
+            as such.
+    """
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         if a.dtype != b.dtype or a.shape != b.shape:
             return False

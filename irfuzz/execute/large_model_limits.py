@@ -21,12 +21,15 @@ BYTES_A_SECOND = 32 << 20
 
 
 def weight_bytes(program: Program) -> int:
-    """Bytes of the initializers of a program's main graph."""
+    """Bytes of the initializers of a program's main graph; those in files count, those in bodies do not."""
     return sum(byte_size(t) for v in program.graph.initializers.values() if (t := v.const_value) is not None)
 
 
 def wire_bytes(program: Program) -> int:
-    """At least ``weight_bytes``, from what tensors keep of their last serialisation: a tenth of the time."""
+    """At least ``weight_bytes``, from what tensors keep of their last serialisation: a tenth of the time.
+
+    A tensor that was never serialised counts with its own bytes.
+    """
     found = 0
     for value in program.graph.initializers.values():
         tensor = value.const_value
@@ -37,7 +40,12 @@ def wire_bytes(program: Program) -> int:
 
 
 def memory_for(programs: Iterable[Program], least: int) -> int:
-    """Bytes that a worker needs at most for the largest of some programs, but not less than ``least``."""
+    """Bytes that a worker needs at most for the largest of some programs, but not less than ``least``.
+
+    Args:
+        programs: that it is to run; only their weights are looked at.
+        least: the usual limit. A quarter of it is for all but weights, of which several copies are allowed for.
+    """
     return max(least, least // 4 + COPIES * max(map(weight_bytes, programs), default=0))
 
 

@@ -49,7 +49,15 @@ def excluded() -> Mapping[str, str]:
 
 
 def registered(runner: Runner, target: Target) -> tuple[str, ...]:
-    """All passes of a target's optimiser, as any program makes it tell; none if it does not."""
+    """All passes of a target's optimiser, as any program makes it tell; none if it does not.
+
+    Args:
+        runner: open; it runs a small model on the target.
+        target: one of the runner's.
+
+    Returns:
+        Their names.
+    """
     plain = Program.from_proto(onnx.parser.parse_model(_PLAIN))
     options = {"tell": "registered", "rules": ",".join(rule_names())}
     return runner.run_as(plain, {"x": np.zeros(1, np.float32)}, target, options).passes

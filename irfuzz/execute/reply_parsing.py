@@ -73,6 +73,13 @@ def _raised(told: Mapping[str, str]) -> Exit:
 def answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
     """Results of a reply.
 
+    Args:
+        reply: with the exit ``ok``.
+        targets: that were asked, in the order in which the reply lists its runs.
+
+    Returns:
+        One for each target; outputs are unpacked, so that small types are those of ml_dtypes.
+
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the worker's answer is none that a handler may give.
     """

@@ -21,6 +21,9 @@ A map is the list of its keys, sorted, and of its values; maps with the same key
 def check_values(inputs: Mapping[str, Value]) -> None:
     """See that what is to be run on are values by name.
 
+    Args:
+        inputs: any object. Arrays are not looked into; lists are, item by item.
+
     Raises:
         UsageError: something else is among them.
     """

@@ -155,7 +155,7 @@ class Runner:
             program: a program, or bytes that claim to be a model.
             inputs: values by graph input name.
             targets: some of ``self.targets``; all if omitted.
-            inflight: where the model's bytes are written before anything runs.
+            inflight: the file into which the model's bytes are written before anything runs.
             tag: how ``prefix`` is to call this request.
 
         Returns:
@@ -213,7 +213,18 @@ class Runner:
         inflight: Path | None = None,
         tag: str = "",
     ) -> PendingRuns:
-        """Like ``run``, but returns at once; the caller may change ``program`` and prepare the next one meanwhile."""
+        """Like ``run``, but returns at once; the caller may change ``program`` and prepare the next one meanwhile.
+
+        Args:
+            program: as for ``run``.
+            inputs: likewise.
+            targets: likewise.
+            inflight: likewise.
+            tag: likewise.
+
+        Returns:
+            What ``collect`` waits for.
+        """
         return self._submit(program, inputs, targets, inflight, tag, wait=False)
 
     def _submit(
@@ -240,14 +251,24 @@ class Runner:
         return PendingRuns(wanted, tuple(futures))
 
     def collect(self, pending: PendingRuns) -> list[RunResult]:
-        """Wait for what ``submit`` began."""
+        """Wait for what ``submit`` began.
+
+        Returns:
+            What ``run`` returns: one result a target, in the order of the targets that were asked for.
+        """
         results = {result.target.name: result for future in pending.futures for result in future.result()}
         return [results[target.name] for target in pending.targets]
 
     def run_fresh(
         self, program: Program | bytes, inputs: Mapping[str, Value], targets: Sequence[Target] | None = None
     ) -> list[RunResult]:
-        """Like ``run``, with each target alone in a newly forked process: no earlier request caused what it shows."""
+        """Like ``run``, with each target alone in a newly forked process: no earlier request caused what it shows.
+
+        Args:
+            program: as for ``run``.
+            inputs: likewise.
+            targets: some of ``self.targets``, run one after the other; all if omitted.
+        """
         check_values(inputs)
         wanted = self._own(targets)
         model = self._model(program)
@@ -256,7 +277,17 @@ class Runner:
     def run_as(
         self, program: Program, inputs: Mapping[str, Value], target: Target, options: Mapping[str, str | bool]
     ) -> RunResult:
-        """What one of this runner's targets does with more options."""
+        """What one of this runner's targets does with more options.
+
+        Args:
+            program: a program.
+            inputs: values by graph input name.
+            target: one of ``self.targets``.
+            options: added to the target's own for this run; one of the same name is replaced.
+
+        Returns:
+            A result of the target itself, without these options.
+        """
         (own,) = self._own([target])
         other = replace(own, options={**own.options, **options})
         asked = self._lane(own).submit(program, self._model(program), inputs, [other], "", here=True)
@@ -352,13 +383,25 @@ def _ask(
 
 
 def most_optimised(targets: Sequence[Target]) -> Target | None:
-    """The target with the highest level of optimisation; ``None`` if none optimises."""
+    """The target with the highest level of optimisation; ``None`` if none optimises.
+
+    Args:
+        targets: those without the option ``level``, or at its lowest, do not count. Of several at one level it is the
+            first.
+    """
     found = [target for target in targets if target.options.get("level") in LEVELS[1:]]
     return max(found, key=lambda target: LEVELS.index(str(target.options["level"])), default=None)
 
 
 def versions_that_tell(targets: Sequence[Target]) -> list[Target]:
-    """The most optimised target of each version of a component that has levels of optimisation."""
+    """The most optimised target of each version of a component that has levels of optimisation.
+
+    Args:
+        targets: of any components.
+
+    Returns:
+        One for each worker whose targets optimise, in the order in which these first occur.
+    """
     kinds = dict.fromkeys(_key(target) for target in targets)
     found = (most_optimised([target for target in targets if _key(target) == kind]) for kind in kinds)
     return [target for target in found if target is not None]

@@ -196,7 +196,14 @@ def _of_role(known: Mapping[str, tuple[Adapter, Target]], *roles: TargetRole) ->
 
 
 def stages_of(target: Target) -> tuple[Stage, ...]:
-    """The stages at which a target can end."""
+    """The stages at which a target can end.
+
+    Args:
+        target: of any component, or a user's class.
+
+    Returns:
+        In the order in which they follow one another; ``RUN`` is the last.
+    """
     if "class" in target.options:
         return (Stage.IMPORT, Stage.RUN)
     usual = (Stage.IMPORT, Stage.CONVERT, Stage.RUN)
@@ -204,7 +211,11 @@ def stages_of(target: Target) -> tuple[Stage, ...]:
 
 
 def versions_of(target: Target) -> tuple[Availability, ...]:
-    """The same variant of a component in every environment that has it, irfuzz's own first; the target included."""
+    """The same variant of a component in every environment that has it, irfuzz's own first; the target included.
+
+    Returns:
+        Available or not, as ``describe`` says; empty for a component that is not built in, which has no other versions.
+    """
     if not any(adapter.component == target.component for adapter in BUILT_IN):
         return ()
     component, _, variant = _parts(target.name)
@@ -217,6 +228,9 @@ def versions_of(target: Target) -> tuple[Availability, ...]:
 
 def adapter_of(target: Target) -> Adapter:
     """The adapter that runs ``target``.
+
+    Args:
+        target: in any version of its component; a user's class is known by the option ``class``.
 
     Raises:
         UsageError: the name is not known.
@@ -245,7 +259,11 @@ def _parts(name: str) -> tuple[str, str | None, str | None]:
 
 
 def component_of(name: str) -> str:
-    """The component of a target's name, as a user writes it."""
+    """The component of a target's name, as a user writes it.
+
+    Args:
+        name: such as ``onnxruntime@1.20.1:all``, which gives ``onnxruntime``.
+    """
     return _parts(name)[0]
 
 
@@ -353,7 +371,12 @@ def _serving(environment: Environment) -> list[Adapter]:
 
 
 def lacking(adapter: Adapter, packages: Iterable[str]) -> list[str]:
-    """Which packages an adapter's component needs that are not among ``packages`` (distributions)."""
+    """Which packages an adapter's component needs that are not among ``packages`` (distributions).
+
+    Args:
+        adapter: only generated source and tools need any besides their own.
+        packages: names; ``-cpu`` and ``-gpu`` at their end do not count.
+    """
     there = {re.sub(r"-(cpu|gpu)$", "", name) for name in packages}
     needs = adapter.needs if isinstance(adapter, SourceAdapter | ToolAdapter) else ()
     return [name for name in needs if name not in there]

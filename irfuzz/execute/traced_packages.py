@@ -30,7 +30,15 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
 
 
 def watched(adapter: Adapter) -> tuple[str, ...]:
-    """Names of packages, and paths; nothing if the component is not written in Python."""
+    """Names of packages, and paths; nothing if the component is not written in Python.
+
+    Args:
+        adapter: of the component. ``PACKAGES`` says what it is for some; else it is a tool's package, and the file or
+            folder that holds a user's class.
+
+    Returns:
+        What lines are counted in.
+    """
     if isinstance(adapter, PluginAdapter):
         return _of_plugin(adapter)
     if adapter.component in PACKAGES:
@@ -39,7 +47,11 @@ def watched(adapter: Adapter) -> tuple[str, ...]:
 
 
 def watching(adapter: Adapter) -> Mapping[str, str]:
-    """What the worker's environment needs for that."""
+    """What the worker's environment needs for that: one variable with the names, or nothing if none are watched.
+
+    Args:
+        adapter: as for ``watched``.
+    """
     names = watched(adapter)
     return {WATCHED: os.pathsep.join(names)} if names else {}
 

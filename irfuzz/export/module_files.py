@@ -18,6 +18,13 @@ def npz_of(arrays: Mapping[str, np.ndarray], *, compressed: bool = False) -> byt
     """An npz with the same bytes from every version of Python and NumPy, and with members of any name.
 
     ``numpy.savez`` takes names as keywords, of which some are its own, and writes what its zip library likes.
+
+    Args:
+        arrays: by the name that each has in the npz; members are written in this order, and no array is pickled.
+        compressed: deflate the members; they are stored as they are if not.
+
+    Returns:
+        The content of the file; nothing is written to disk.
     """
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -33,7 +40,15 @@ def npz_of(arrays: Mapping[str, np.ndarray], *, compressed: bool = False) -> byt
 
 
 def write_module(folder: Path, source: str, arrays: Mapping[str, np.ndarray]) -> tuple[Path, Path]:
-    """Write an exported module; the paths of its source and of its arrays.
+    """Write an exported module as ``model.py`` and ``weights.npz``; the arrays are not compressed.
+
+    Args:
+        folder: both files are put into it and replace any of these names.
+        source: text of the module (``ModuleSource.source``), written as UTF-8.
+        arrays: what it reads (``ModuleSource.arrays``).
+
+    Returns:
+        The paths of its source and of its arrays.
 
     Raises:
         UsageError: the folder cannot be written.

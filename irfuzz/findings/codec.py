@@ -35,7 +35,11 @@ _PRINTED = "repro.py"
 
 
 def row_of(finding: Finding) -> FindingRow:
-    """The row that is stored."""
+    """The row that is stored; ``finding_of`` is the inverse.
+
+    Args:
+        finding: whole, with models and inputs. Results are not stored, only what ``runs`` keeps of them.
+    """
     verdict = finding.verdict
     about: dict[str, Any] = {**verdict.to_json(), "schema": SCHEMA, "irfuzz": __version__}
     about |= {"shown": [asdict(s) for s in finding.shown]} if finding.shown else {}
@@ -113,7 +117,7 @@ def _cause_of(about: Mapping[str, Any]) -> Cause | None:
 
 
 def explained_by(finding: Finding, verdicts: Sequence[str]) -> tuple[int, bool] | None:
-    """The place of the stored finding of another's cause (``cause.explaining``), and whether the other is simpler.
+    """The place of the stored finding of another's cause (``explaining``), and whether the other is simpler.
 
     Args:
         finding: the other; its program is smaller, or not larger and shows the fault with less.
@@ -131,18 +135,40 @@ def explained_by(finding: Finding, verdicts: Sequence[str]) -> tuple[int, bool] 
 
 
 def grouped(found: Sequence[Mapping[str, Any]]) -> list[list[int]]:
-    """Places of the contents of ``finding.json`` that tell of one cause (``cause.groups``); suspects stand alone."""
+    """Places of the contents of ``finding.json`` that tell of one cause (``groups``); suspects stand alone.
+
+    Args:
+        found: contents of such files, read from JSON.
+
+    Returns:
+        Groups of indices into ``found``.
+    """
     return groups([None if about.get("suspect") else _cause_of(about) for about in found])
 
 
 def suspect_rank(about: Mapping[str, Any]) -> Rank:
-    """The rank of a suspect (``suspect_rank.rank``) by the contents of its ``finding.json``."""
+    """The rank of a suspect (``suspect_rank.rank``) by the contents of its ``finding.json``.
+
+    Args:
+        about: read from JSON.
+
+    Returns:
+        A key for sorting: what is to be looked at first is the least.
+    """
     verdict = {**about.get("verdict", {}), "symptom": about["symptom"], "target": about["target"]}
     return rank(Verdict.from_json(verdict), _cause_of(about))
 
 
 def with_cases(finding: Finding, row: FindingRow) -> Finding:
-    """A finding that was read without models and inputs, with those of its row."""
+    """A finding that was read without models and inputs, with those of its row.
+
+    Args:
+        finding: read from a bare row.
+        row: the same row, whole.
+
+    Returns:
+        A copy; bytes are decoded when they are first asked for.
+    """
     original = FailingCase(row.original_model, row.original_inputs)
     return replace(finding, case=FailingCase(row.model, row.inputs), original=original)
 
@@ -179,7 +205,7 @@ def _run_of(data: Mapping[str, Any]) -> TargetRun:
 
 
 def trace_text(finding: Finding) -> str:
-    """The text of ``trace.json``; empty if nothing is known."""
+    """The text of ``trace.json``; empty if nothing is known of how the program was made."""
     return json.dumps(finding.trace, allow_nan=False) if finding.trace else ""
 
 
@@ -187,7 +213,14 @@ def trace_text(finding: Finding) -> str:
 
 
 def about_text(finding: Finding) -> str:
-    """The text of ``finding.json`` (docs/findings.md)."""
+    """The text of ``finding.json`` (docs/findings.md).
+
+    Args:
+        finding: signed, so that it has a title, a signature and runs.
+
+    Returns:
+        JSON without NaN and infinities, which are written as texts.
+    """
     verdict, runs = finding.verdict, finding.runs
     about = {
         "schema": SCHEMA,
@@ -213,7 +246,12 @@ def about_text(finding: Finding) -> str:
 
 
 def about_with_versions(text: str, finding: Finding) -> str:
-    """The text of a ``finding.json`` with what versions show, which was asked later."""
+    """The text of a ``finding.json`` with what versions show, which was asked later.
+
+    Args:
+        text: of the file as it is; all else in it stays.
+        finding: with the answers.
+    """
     return json.dumps({**json.loads(text), **_versions(finding)}, indent=1, allow_nan=False)
 
 
@@ -279,7 +317,12 @@ def read_folder(folder: Path) -> Finding:
 
 
 def label_of(folder: Path) -> str:
-    """What a person has said of the finding in a folder; nothing if the folder says nothing."""
+    """What a person has said of the finding in a folder; nothing if the folder says nothing.
+
+    Args:
+        folder: with a ``finding.json``, of which the field ``label`` is read. A file that is missing or cannot be read
+            counts as one that says nothing.
+    """
     try:
         about = json.loads((folder / ABOUT).read_text())
     except (OSError, ValueError):

@@ -32,19 +32,40 @@ _ENDS = _TOLD | {Symptom.HANG, Symptom.MEMORY}
 
 
 def told_by(verdict: Verdict, program: Program) -> str:
-    """What the component said of a rejection or crash, without names and numbers; empty for other symptoms."""
+    """What the component said of a rejection or crash, without names and numbers; empty for other symptoms.
+
+    Args:
+        verdict: with the message and the way in which it ended, which stands in front.
+        program: whose own names are taken out.
+    """
     if verdict.symptom not in _TOLD:
         return ""
     return f"{verdict.exit} {normalise_message(verdict.message, names_of(program))}".strip()
 
 
 def same_fault(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
-    """The verdict with the symptom and target that are looked for, unless it is a suspect."""
+    """The verdict with the symptom and target that are looked for, unless it is a suspect.
+
+    Args:
+        verdicts: on one program.
+        wanted: what is looked for; if a rule was broken it must be the same rule of the same operator.
+
+    Returns:
+        The first one that fits; ``None`` if none does.
+    """
     return next((one for one in verdicts if one.target == wanted.target and _alike(one, wanted)), None)
 
 
 def among(verdicts: Sequence[Verdict], wanted: Verdict) -> Verdict | None:
-    """The verdict with a symptom that blames a target, be it beside another version or variant of its component."""
+    """The verdict with a symptom that blames a target, be it beside another version or variant of its component.
+
+    Args:
+        verdicts: on one program.
+        wanted: as for ``same_fault``; its target need only be among those blamed.
+
+    Returns:
+        The first one that fits; ``None`` if none does.
+    """
     return next((one for one in verdicts if wanted.target in one.blamed and _alike(one, wanted)), None)
 
 
@@ -95,6 +116,13 @@ class FaultPredicate:
     def still(self, program: Program, inputs: Mapping[str, Value]) -> bool:
         """Whether a program shows the fault.
 
+        Args:
+            program: a smaller one; it stays as it is.
+            inputs: of it.
+
+        Returns:
+            False also for a program that cannot be run, and if the component refuses it or dies with another message.
+
         Raises:
             OutOfBudget: no more should be asked.
         """
@@ -108,13 +136,31 @@ class FaultPredicate:
         return found is not None and told_by(found, program) == self._told
 
     def seen(self, program: Program, inputs: Mapping[str, Value], *, fresh: bool = False) -> Verdict | None:
-        """The verdict with the same symptom and target in one more run."""
+        """The verdict with the same symptom and target in one more run.
+
+        Args:
+            program: what is run.
+            inputs: of it.
+            fresh: in new processes.
+
+        Returns:
+            ``None`` if there is none that is no suspect; the message may be another one.
+        """
         return same_fault(self.judged(program, inputs, fresh=fresh)[0], self.verdict)
 
     def judged(
         self, program: Program, inputs: Mapping[str, Value], *, fresh: bool = False
     ) -> tuple[list[Verdict], list[RunResult]]:
-        """What is said of one more run as far as it may be this fault, and that run."""
+        """What is said of one more run as far as it may be this fault, and that run.
+
+        Only oracles that may say the symptom are asked. If it is a crash, rejection, hang or lack of memory the blamed
+        target runs first, and alone if it answers.
+
+        Args:
+            program: what is run.
+            inputs: of it.
+            fresh: in new processes.
+        """
         runner = self._runners.get()
         try:
             results = self._results(runner.run_fresh if fresh else runner.run, program, inputs)
@@ -140,7 +186,15 @@ class FaultPredicate:
         return [by_name[t.name] for t in self._targets]
 
     def values_of(self, program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Every inner tensor, as a witness computes it; the blamed target is not asked."""
+        """Every inner tensor, as a witness computes it; the blamed target is not asked.
+
+        Args:
+            program: whose inner tensors become outputs of a copy, as far as ``tap`` has room for them.
+            inputs: of it.
+
+        Returns:
+            Values by name, outputs included, of the first quick witness that runs it; empty if none does.
+        """
         probe = tap(program)
         runner = self._runners.get()
         try:

@@ -45,7 +45,13 @@ class TargetRun:
 
     @classmethod
     def by(cls, target: Target, name: str = "", **seen: str) -> Self:
-        """A run by a target, under its own name if no other is given."""
+        """A run by a target, under its own name if no other is given.
+
+        Args:
+            target: its version, environment and options are kept.
+            name: such as that of a form in a self-test.
+            seen: further fields: stage, exit, error and answer.
+        """
         return cls(
             name or target.name, target.component, dict(target.options), target.version, target.environment,
             target.requirement, **seen,
@@ -53,7 +59,13 @@ class TargetRun:
 
     @classmethod
     def of(cls, result: RunResult, verdict: Verdict, name: str = "") -> Self:
-        """What is kept of a result on which there is a verdict."""
+        """What is kept of a result on which there is a verdict.
+
+        Args:
+            result: of any target that took part.
+            verdict: names the output. The element at fault, or a short output as a whole, is kept as source text.
+            name: in place of the target's.
+        """
         place = element_place(verdict.element, verdict.output)
         answer = answer_text(result.outputs, verdict.output, verdict.symptom, place) if verdict.output else ""
         if result.exit is Exit.OK and not verdict.output:
@@ -167,7 +179,11 @@ class Finding:
     last: float = 0.0
 
     def signed(self) -> Finding:
-        """The same with signature, cause, title and runs, as verdict, case and results have them."""
+        """The same with signature, cause, title and runs, as verdict, case and results have them.
+
+        Returns:
+            A copy. Its runs are made of ``results``, which a finding lacks that was read from a row.
+        """
         return replace(
             self,
             runs=tuple(TargetRun.of(result, self.verdict) for result in self.results),

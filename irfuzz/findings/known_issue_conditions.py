@@ -36,7 +36,14 @@ class NodeCondition:
     condition: Expression
 
     def holds(self, nodes: Sequence[KnownNode]) -> bool:
-        """Whether it is certain of one of the nodes."""
+        """Whether it is certain of one of the nodes.
+
+        Args:
+            nodes: of a program; those of other operators do not count.
+
+        Returns:
+            False also if too little is known of the nodes to say so.
+        """
         return any(node.op in self.ops and self.condition.holds(node.names()) is True for node in nodes)
 
 
@@ -133,7 +140,13 @@ class KnownNode:
 def known_nodes(
     program: Program, nodes: Sequence[ir.Node] | None = None, fed: Mapping[str, Value] | None = None
 ) -> list[KnownNode]:
-    """Nodes of a program with those of their bodies; those of its functions, too, if none are chosen."""
+    """Nodes of a program with those of their bodies; those of its functions, too, if none are chosen.
+
+    Args:
+        program: that holds them.
+        nodes: those chosen; all of the main graph if ``None``.
+        fed: values of graph inputs by name, for conditions on elements.
+    """
     opsets = program.model.opset_imports
     found = list(_deep(program.nodes() if nodes is None else nodes, opsets, fed or {}))
     functions = program.model.functions
@@ -162,6 +175,10 @@ def _domain(node: ir.Node) -> str:
 
 def node_condition(text: str, where: str) -> NodeCondition:
     """Read ``MaxPool: auto_pad == 'SAME_UPPER'``.
+
+    Args:
+        text: operators, with slashes between them, a colon, and a condition in the language of ``ops/``.
+        where: the place that errors name.
 
     Raises:
         SpecError: it is not of that form, or no condition of the language.

@@ -55,7 +55,7 @@ class KnownIssueRule:
         most: how many operators there are at most; 0 for any number.
         within: of which one at least is in a local function or a body; empty for any.
         always: why a rule needs nothing but operators: its operator is wrong whatever it is given.
-        where: what some nodes are like, each of its operator (``known_nodes.NodeCondition``).
+        where: what some nodes are like, each of its operator (``NodeCondition``).
     """
 
     id: str
@@ -81,11 +81,22 @@ class KnownIssueRule:
     always: str = ""
 
     def explains(self, finding: Finding) -> bool:
-        """Whether a finding is this issue, as far as its rule says."""
+        """Whether a finding is this issue, as far as its rule says.
+
+        Args:
+            finding: with its case and runs. To ask many rules make one ``RuleSubject`` and ask ``fits``.
+        """
         return self.fits(RuleSubject.of(finding))
 
     def fits(self, subject: RuleSubject) -> bool:
-        """The same of a finding that was read before."""
+        """The same of a finding that was read before.
+
+        All that the rule names must hold. Versions count only if that of the blamed target is known, and passes only if
+        some are blamed. Without a message, an answer or ``among`` the operators must be the rule's alone.
+
+        Args:
+            subject: as ``RuleSubject.of`` gives it.
+        """
         if subject.component != self.component or subject.symptom not in self.symptoms:
             return False
         version = version_key(subject.version) if subject.version else None
@@ -155,7 +166,11 @@ class RuleSubject:
 
     @classmethod
     def of(cls, finding: Finding) -> RuleSubject:
-        """What rules ask of a finding."""
+        """What rules ask of a finding.
+
+        Args:
+            finding: its model is decoded once; without one that can be read it has no operators, attributes and types.
+        """
         verdict = finding.verdict
         run = next((r for r in finding.runs if r.name == verdict.target), None)
         found = cls(
@@ -233,7 +248,14 @@ def _of_calls(
 
 
 def operators_of(graph: onnx.GraphProto) -> set[str]:
-    """Operators of a graph without those that carry values, and without Cast if there are others."""
+    """Operators of a graph without those that carry values, and without Cast if there are others.
+
+    Args:
+        graph: its own nodes; those of bodies do not count.
+
+    Returns:
+        Names; those of another domain have it in front, with a dot.
+    """
     names = {f"{n.domain}.{n.op_type}" if n.domain not in ("", "ai.onnx") else n.op_type for n in graph.node}
     return _telling(names)
 
@@ -258,13 +280,26 @@ def _inside(functions: Iterable[Iterable[onnx.NodeProto]], graph: onnx.GraphProt
 
 
 def known_issues(finding: Finding, rules: Sequence[KnownIssueRule] | None = None) -> list[KnownIssueRule]:
-    """The known issues that explain a finding, most often one or none."""
+    """The known issues that explain a finding, most often one or none.
+
+    Args:
+        finding: with its case and runs.
+        rules: to ask, in this order; those that irfuzz ships if ``None``.
+    """
     subject = RuleSubject.of(finding)
     return [rule for rule in (shipped() if rules is None else rules) if rule.fits(subject)]
 
 
 def labelled(finding: Finding, rules: Sequence[KnownIssueRule] | None = None) -> Finding:
-    """The finding with the known issues that explain it."""
+    """The finding with the known issues that explain it.
+
+    Args:
+        finding: with its case and runs; what was known of it before is replaced.
+        rules: as for ``known_issues``.
+
+    Returns:
+        A copy with ``known``, empty if no rule fits.
+    """
     known = tuple(KnownIssue(k.id, k.title, k.link, k.docs) for k in known_issues(finding, rules))
     return replace(finding, known=known)
 

@@ -31,7 +31,7 @@ def answer_text(
         outputs: of one run.
         output: the one at fault.
         symptom: what is wrong with it.
-        place: the element that shows it, as in ``full_script.ReproSpec``.
+        place: of the element that shows it, as ``element_place`` gives it; ``None`` for the whole output.
 
     Returns:
         Empty if it cannot be written down: more than ``MOST`` elements, or none of that name.
@@ -61,7 +61,15 @@ def answer_text(
 
 
 def element_place(element: str, output: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """``"y[2][0, 3]"`` of output ``y`` as ``((2,), (0, 3))``; ``None`` if it is no such place."""
+    """``"y[2][0, 3]"`` of output ``y`` as ``((2,), (0, 3))``; ``None`` if it is no such place.
+
+    Args:
+        element: place of an element, as verdicts have it.
+        output: its name, which may itself hold brackets.
+
+    Returns:
+        Places in sequences, outermost first, and the index in the tensor; that of a scalar is empty.
+    """
     groups = re.fullmatch(r"((?:\[\d+\])*)\[([\d, ]*)\]", element.removeprefix(output))
     if not element.startswith(output) or groups is None:
         return None

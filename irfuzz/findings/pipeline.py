@@ -76,17 +76,42 @@ class FindingReproducer:
     stopping: Callable[[], bool] = _running
 
     def run(self, case: FailingCase, targets: Sequence[Target], *, fresh: bool = True) -> list[RunResult]:
-        """What targets do with a case, in fresh processes unless said otherwise."""
+        """What targets do with a case, in fresh processes unless said otherwise.
+
+        Args:
+            case: program and inputs.
+            targets: of the first runner.
+            fresh: quicker if false, but what ran before may then be to blame.
+
+        Raises:
+            InvalidProgram: the case's bytes are no program.
+        """
         runner = self.runners[0]
         return (runner.run_fresh if fresh else runner.run)(case.program, case.inputs, targets)
 
     def judge(self, case: FailingCase, results: Sequence[RunResult], *, invalid: bool) -> list[Verdict]:
-        """What all oracles say of results, with everything measured."""
+        """What all oracles say of results, with everything measured.
+
+        Args:
+            case: that was run; it is run again on moved inputs if an oracle asks for that.
+            results: of it.
+            invalid: it breaks a rule of ONNX on purpose.
+
+        Returns:
+            Findings and suspects; witnesses that known issues make wrong are not believed.
+        """
         hearing = MeasuringJudge(self.runners[0], wrong_here)
         return hearing.judge(case.program, case.inputs, results, invalid=invalid)
 
     def watch(self, finding: Finding) -> FaultPredicate:
-        """Looks for the same fault in other programs."""
+        """Looks for the same fault in other programs.
+
+        Args:
+            finding: with a verdict that is no suspect.
+
+        Returns:
+            A predicate that runs the targets of ``asked``, on as many threads as there are runners.
+        """
         verdict = finding.verdict
         return FaultPredicate(
             self.runners, verdict, finding.case.program, targets=self.asked(verdict), invalid=verdict.invalid,
@@ -98,15 +123,27 @@ class Archive(Protocol):
     """Where findings are kept."""
 
     def settle(self, finding: Finding) -> Finding | DroppedFinding:
-        """A signed finding under the name by which its like is kept; dropped if it is known."""
+        """A signed finding under the name by which its like is kept; dropped if it is known.
+
+        Args:
+            finding: with signature and cause.
+        """
         ...
 
     def replay(self, finding: Finding) -> Finding | DroppedFinding:
-        """The finding with its own script, and whether that shows it."""
+        """The finding with its own script, and whether that shows it.
+
+        Args:
+            finding: settled. One that its script does not show goes on as ``UNREPLAYED``.
+        """
         ...
 
     def store(self, finding: Finding) -> Finding | DroppedFinding:
-        """Keep it."""
+        """Keep it; the last step.
+
+        Returns:
+            The finding as it is kept, or what is to be counted if its like was kept meanwhile.
+        """
         ...
 
 
@@ -167,7 +204,15 @@ def find_cause(bench: FindingReproducer, finding: Finding) -> Finding:
 
 
 def blame(bench: FindingReproducer, finding: Finding) -> Finding:
-    """The finding with the optimiser passes that make it."""
+    """The finding with the optimiser passes that make it.
+
+    Args:
+        bench: nothing is asked once it is stopping.
+        finding: made small, with results.
+
+    Returns:
+        A copy whose verdict names passes, or a place, if they could be found.
+    """
     if bench.stopping():
         return finding
     case, verdict = finding.case, finding.verdict
@@ -178,7 +223,16 @@ def blame(bench: FindingReproducer, finding: Finding) -> Finding:
 
 
 def find_conditions(bench: FindingReproducer, finding: Finding) -> Finding:
-    """The finding with what its small program needs to show it."""
+    """The finding with what its small program needs to show it.
+
+    Args:
+        bench: runs and judges changed programs; nothing is asked once it is stopping.
+        finding: made small. Only rejections and wrong types, shapes and values are looked into, in programs of at most
+            ``SMALL`` nodes.
+
+    Returns:
+        A copy with ``needs``, or the finding itself.
+    """
     case, verdict = finding.case, finding.verdict
     if bench.stopping() or verdict.symptom not in CONDITIONAL or len(case.program.graph) > SMALL:
         return finding
@@ -199,12 +253,25 @@ def find_conditions(bench: FindingReproducer, finding: Finding) -> Finding:
 
 
 def sign(archive: Archive, finding: Finding) -> Finding | DroppedFinding:
-    """The finding with its signature, title and runs, unless its like is known."""
+    """The finding with its signature, title and runs, unless its like is known.
+
+    Args:
+        archive: knows what was found, and counts it again.
+        finding: with results.
+    """
     return archive.settle(finding.signed())
 
 
 def steps(bench: FindingReproducer, archive: Archive) -> tuple[Step, ...]:
-    """The whole way of a finding of differential testing."""
+    """The whole way of a finding of differential testing.
+
+    Args:
+        bench: runs and judges.
+        archive: keeps.
+
+    Returns:
+        In order: confirm, reduce, find_cause, blame, find_conditions, sign, replay and store, for ``pass_through``.
+    """
     return (
         partial(confirm, bench),
         partial(reduce, bench),
@@ -218,7 +285,15 @@ def steps(bench: FindingReproducer, archive: Archive) -> tuple[Step, ...]:
 
 
 def pass_through(finding: Finding, way: Iterable[Step]) -> Finding | DroppedFinding:
-    """What becomes of a finding, step by step."""
+    """What becomes of a finding, step by step.
+
+    Args:
+        finding: as it was seen.
+        way: steps, such as those of ``steps``.
+
+    Returns:
+        What the last step gives, or what the first one that drops the finding says.
+    """
     for step in way:
         found = step(finding)
         if isinstance(found, DroppedFinding):

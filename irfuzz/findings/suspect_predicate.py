@@ -30,7 +30,11 @@ class SuspectDispute:
 
     @classmethod
     def of(cls, suspect: Finding) -> SuspectDispute:
-        """The dispute that a suspect is about."""
+        """The dispute that a suspect is about.
+
+        Args:
+            suspect: with its case, whose names are taken out of messages.
+        """
         return cls(suspect.verdict, told_by(suspect.verdict, suspect.case.program))
 
     def settled_by(self, verdict: Verdict, program: Program) -> bool:
@@ -47,7 +51,12 @@ class SuspectDispute:
         return verdict.symptom is mine.symptom or {verdict.symptom, mine.symptom} <= VALUES
 
     def still_open(self, verdict: Verdict, program: Program) -> bool:
-        """Whether a verdict is the same suspect: the same target, symptom, message and reason for the doubt."""
+        """Whether a verdict is the same suspect: the same target, symptom, message and reason for the doubt.
+
+        Args:
+            verdict: on any program. The target need only be among those that it blames.
+            program: whose names are taken out of the message.
+        """
         mine = self.verdict
         same = verdict.suspect and verdict.symptom is mine.symptom and mine.target in verdict.blamed
         return same and verdict.excuse == mine.excuse and self._is_same_refusal(verdict, program)
@@ -98,18 +107,44 @@ class SuspectPredicate:
         return self.still_open(found, program) is not None
 
     def still_open(self, found: Sequence[Verdict], program: Program) -> Verdict | None:
-        """The verdict on a program that is the same suspect, with the same doubt."""
+        """The verdict on a program that is the same suspect, with the same doubt.
+
+        Args:
+            found: verdicts on the program.
+            program: that was judged.
+
+        Returns:
+            ``None`` if there is none.
+        """
         return next((one for one in found if self._dispute.still_open(one, program)), None)
 
     def tried(self, program: Program, inputs: Mapping[str, Value]) -> Finding | None:
-        """The proof that one program gives, if it gives one."""
+        """The proof that one program gives, if it gives one.
+
+        Args:
+            program: what is run and judged.
+            inputs: of it.
+
+        Returns:
+            As ``proved``.
+        """
         found, results = self._judged(program, inputs)
         return self.proved(found, program, inputs, results)
 
     def proved(
         self, found: Sequence[Verdict], program: Program, inputs: Mapping[str, Value], results: Sequence[RunResult]
     ) -> Finding | None:
-        """The suspect with what proves it among verdicts on a program; ``None`` if nothing does."""
+        """The suspect with what proves it among verdicts on a program; ``None`` if nothing does.
+
+        Args:
+            found: verdicts on the program; the first that settles the dispute counts.
+            program: copied into the proof.
+            inputs: of it.
+            results: on which the verdicts are.
+
+        Returns:
+            A finding without a doubt; proofs of faults that are known already are passed over.
+        """
         for one in found:
             if not self._dispute.settled_by(one, program):
                 continue

@@ -16,7 +16,7 @@ Rank = tuple[int, bool, bool, float, int]
 
 
 def rank(verdict: Verdict, cause: Cause | None) -> Rank:
-    """Where a suspect comes in a list.
+    """The key of a suspect's place in a list.
 
     Small programs come first; of these what is wrong exactly (a type, a shape, an integer, a refusal), since rounding
     explains none of it; then what several components contradict; then what is farthest beyond its bound.
@@ -32,5 +32,12 @@ def rank(verdict: Verdict, cause: Cause | None) -> Rank:
 
 
 def ranked(suspects: Iterable[Finding]) -> list[Finding]:
-    """Suspects in the order in which they are to be looked at."""
+    """Suspects in the order in which they are to be looked at.
+
+    Args:
+        suspects: as they are stored, with their causes; ``rank`` says what counts.
+
+    Returns:
+        A new list, the likeliest fault first.
+    """
     return sorted(suspects, key=lambda one: rank(one.verdict, one.cause))

@@ -102,7 +102,15 @@ def mad_distances(a: np.ndarray, b: np.ndarray, truth: np.ndarray) -> np.ndarray
 
 
 def pattern(distances: np.ndarray, metric: Metric) -> tuple[int, ...]:
-    """The histogram of distances, the largest first, as ``CLASS_BINS`` and ``MAD_BINS`` name its bins."""
+    """The histogram of distances, the largest first, as ``CLASS_BINS`` and ``MAD_BINS`` name its bins.
+
+    Args:
+        distances: of one pair on each input, one row.
+        metric: which bins: six by powers of two for ``CLASS``, five of width 0.2 for ``MAD``.
+
+    Returns:
+        How many distances each bin holds; equal tuples are one pattern for ``unique``.
+    """
     if metric is Metric.CLASS:
         places = np.searchsorted([1.0, 2.0, 4.0, 8.0, 16.0], distances, side="right")
         return tuple(np.bincount(places, minlength=6)[::-1].tolist())
@@ -111,7 +119,14 @@ def pattern(distances: np.ndarray, metric: Metric) -> tuple[int, ...]:
 
 
 def unique(found: Sequence[Inconsistency]) -> list[list[Inconsistency]]:
-    """Inconsistent pairs by pattern: those of one pattern are one unique inconsistency (section III.D)."""
+    """Inconsistent pairs by pattern: those of one pattern are one unique inconsistency (section III.D).
+
+    Args:
+        found: pairs with their patterns; those that are not ``inconsistent`` are left out.
+
+    Returns:
+        One list for each metric and pattern, in the order in which these first occur.
+    """
     groups: dict[tuple[str, tuple[int, ...]], list[Inconsistency]] = {}
     for pair in found:
         if pair.inconsistent:

@@ -47,7 +47,15 @@ def signature(verdict: Verdict, program: Program) -> str:
 
 
 def title(verdict: Verdict, program: Program) -> str:
-    """One readable line: target, symptom, the operators or the message, and how bad it is."""
+    """One readable line: target, symptom, the operators or the message, and how bad it is.
+
+    Args:
+        verdict: told of; ``suspect:`` stands in front of one that is in doubt.
+        program: on which; at most four of its operators are named, and its own names are taken out of messages.
+
+    Returns:
+        Such as ``onnxruntime:all gives 1 instead of 2 in Add, Relu``.
+    """
     ops = operators_of(verdict, program)
     where = f" in {', '.join(ops[:4])}{'...' if len(ops) > 4 else ''}" if ops else ""
     where += f" by {verdict.pass_text}" if verdict.passes else ""

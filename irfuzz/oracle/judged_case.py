@@ -109,18 +109,35 @@ class Case:
         self.doubtful = self._doubtful()
 
     def target(self, name: str) -> Target:
-        """The target of that name."""
+        """The target of that name, among those that have a result in this case.
+
+        Raises:
+            StopIteration: none has.
+        """
         return next(r.target for r in self.results if r.target.name == name)
 
     def witnesses(self, targets: Sequence[Target]) -> set[str]:
-        """The independent witnesses of values among some targets, without those that a known fault makes wrong."""
+        """The independent witnesses of values among some targets, without those that a known fault makes wrong.
+
+        Args:
+            targets: any; whom this case distrusts is found out once, of all that ran.
+
+        Returns:
+            Names as ``witnesses_of`` gives them; several targets may be one witness.
+        """
         if self._distrusted is None:
             ran = (r.target for r in self.ran)
             self._distrusted = frozenset(t.name for t in ran if self._distrust(self.program, t))
         return witnesses_of([t for t in targets if t.name not in self._distrusted])
 
     def path(self, output: ir.Value) -> Dataflow:
-        """What stands between the program's sources and a graph output."""
+        """What stands between the program's sources and a graph output.
+
+        It is worked out once for each output, on ``sized``, and rests on the case's inputs, specs and exact integers.
+
+        Args:
+            output: of the graph of the program as it was run.
+        """
         name = output.name or ""
         if name not in self._paths:
             end = self.sized.value(name) or output
@@ -156,7 +173,11 @@ class Case:
             return self.program
 
     def fact(self, output: ir.Value) -> Fact | None:
-        """What is known of a graph output before the run, with the sizes of what is fed."""
+        """What is known of a graph output before the run, with the sizes of what is fed.
+
+        Returns:
+            The fact of the sized program if it has that output, else of the program itself; ``None`` if there is none.
+        """
         end = self.sized.value(output.name or "")
         return self.program.fact(output) if end is None else self.sized.fact(end)
 
@@ -207,11 +228,23 @@ class Case:
         return None if run is None or run.refused else run
 
     def again(self, inputs: Mapping[str, Value], program: Program) -> Sequence[RunResult]:
-        """What the targets do with other inputs and another program; nothing if they cannot run again."""
+        """What the targets do with other inputs and another program; nothing if they cannot run again.
+
+        Args:
+            inputs: values by graph input name.
+            program: most often the case's own, or one of which more values are outputs.
+
+        Returns:
+            One result for each target, or an empty sequence.
+        """
         return () if self._rerun is None else self._rerun(inputs, program)
 
     def leaves(self) -> list[Leaf]:
-        """The tensors of the doubtful outputs, without the targets whose dtype, shape or structure is not accepted."""
+        """The tensors of the doubtful outputs, without the targets whose dtype, shape or structure is not accepted.
+
+        They are collected once. A sequence gives one leaf for each of its tensors, and outputs that fewer than two
+        targets computed give none, for nothing could be compared.
+        """
         if self._leaves is None:
             self._leaves = []
             for output in self.doubtful:
@@ -227,7 +260,10 @@ class Case:
         return self._leaves
 
     def magnitude(self, leaf: Leaf) -> float:
-        """Largest finite magnitude of a tensor, as the median component sees it."""
+        """Largest finite magnitude of a tensor, as the median component sees it.
+
+        Each component counts once, with the median of its targets; of an even number the lower one is taken.
+        """
         by_component: dict[str, list[float]] = {}
         for name, array in leaf.values.items():
             by_component.setdefault(self.target(name).component, []).append(difference(array, array).max_a)

@@ -102,7 +102,12 @@ def normalise_message(text: str, names: Collection[str] = ()) -> str:
 
 
 def names_of(program: Program) -> set[str]:
-    """Names of all nodes and values, those in subgraphs too."""
+    """Names of all nodes and values, those in subgraphs too.
+
+    Returns:
+        What ``normalise_message`` takes out of an error message: names of inputs, initializers, nodes and their
+        outputs, never an empty one.
+    """
     names: set[str] = set()
     for graph in program.model.graphs():
         names.update(v.name for v in graph.inputs if v.name)

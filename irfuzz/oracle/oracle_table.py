@@ -45,7 +45,15 @@ _OF_NUMBERS = frozenset({"nan-inf", "numeric", "exact"})
 
 
 def oracles_of(symptom: Symptom) -> Mapping[str, Oracle]:
-    """Those that may say that a symptom shows."""
+    """Those that may say that a symptom shows.
+
+    Args:
+        symptom: if it is ``NAN_INF`` or ``DIFFERENCE`` all oracles are given; for others those that look at numbers are
+            left out, which need reruns and a run in float64.
+
+    Raises:
+        UsageError: as ``oracles``.
+    """
     if symptom in (Symptom.NAN_INF, Symptom.DIFFERENCE):
         return oracles()
     return MappingProxyType({name: oracle for name, oracle in oracles().items() if name not in _OF_NUMBERS})

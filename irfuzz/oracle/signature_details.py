@@ -39,13 +39,28 @@ def details(verdict: Verdict, program: Program) -> str:
 
 
 def floats_of(verdict: Verdict, program: Program) -> list[str]:
-    """Odd floating-point types of what computes the verdict's output, sorted."""
+    """Odd floating-point types of what computes the verdict's output, sorted.
+
+    Args:
+        verdict: names the output; without one, or if the program lacks it, all nodes of the main graph count. Nodes
+            with the trait ``incidental`` never do.
+        program: in which it is computed.
+
+    Returns:
+        Those of ``bfloat16``, ``double`` and ``float16`` that a node reads or gives.
+    """
     nodes = _computing(verdict, program)
     return sorted({kind for node in nodes if not has_trait(node, "incidental") for kind in _floats(program, node)})
 
 
 def odd_attributes(verdict: Verdict, program: Program) -> list[str]:
-    """Attributes that are not at their defaults, of what computes the verdict's output, sorted."""
+    """Attributes that are not at their defaults, of what computes the verdict's output, sorted.
+
+    Nodes with the trait ``transparent`` do not count.
+
+    Returns:
+        Texts such as ``ReduceSum.noop_with_empty_axes``, each once.
+    """
     nodes = _computing(verdict, program)
     return sorted({text for node in nodes if not has_trait(node, "transparent") for text in _attributes(program, node)})
 

@@ -16,14 +16,20 @@ _TEXT = np.dtype(object)
 
 @functools.cache
 def numpy_dtype(dtype: ir.DataType) -> np.dtype:
-    """The dtype in which targets hand over tensors of an ONNX element type (strings as objects)."""
+    """The dtype in which targets hand over tensors of an ONNX element type (strings as objects).
+
+    Types that numpy lacks, such as bfloat16, are those of ml_dtypes. An undefined type counts as a string.
+    """
     if dtype in (ir.DataType.STRING, ir.DataType.UNDEFINED):
         return _TEXT
     return np.dtype(dtype.numpy())
 
 
 def dtype_of(value: Value) -> str:
-    """``"float32"``; of a sequence the dtypes of its elements, each once."""
+    """``"float32"``; of a sequence the dtypes of its elements, each once: ``"sequence of float32/int64"``.
+
+    ``None``, which is an optional without a value, is ``"nothing"``, and text of every kind ``"string"``.
+    """
     if value is None:
         return "nothing"
     if isinstance(value, list):
@@ -32,7 +38,10 @@ def dtype_of(value: Value) -> str:
 
 
 def shape_of(value: Value) -> str:
-    """``"[2,3]"``; of a sequence the shapes of its elements in order."""
+    """``"[2,3]"``; of a sequence the shapes of its elements in order: ``"sequence([2,3], [4])"``.
+
+    ``None``, which is an optional without a value, is ``"nothing"``; a scalar is ``"[]"``.
+    """
     if value is None:
         return "nothing"
     if isinstance(value, list):
@@ -41,14 +50,26 @@ def shape_of(value: Value) -> str:
 
 
 def describe(value: Value) -> str:
-    """Dtype, shape and structure: equal texts are comparable values."""
+    """Dtype, shape and structure: equal texts are comparable values.
+
+    Returns:
+        Such as ``"float32[2,3]"``, ``"sequence(float32[2], int64[])"`` or ``"nothing"`` for ``None``.
+    """
     if isinstance(value, list):
         return f"sequence({', '.join(describe(v) for v in value)})"
     return dtype_of(value) + ("" if value is None else shape_of(value))
 
 
 def leaves_of(label: str, value: Value) -> Iterator[tuple[str, np.ndarray]]:
-    """The tensors in a value, with their places."""
+    """The tensors in a value, with their places.
+
+    Args:
+        label: of the value; places are appended, as in ``y[2][0]``.
+        value: an array, a list of values or ``None``.
+
+    Returns:
+        One pair for an array, those of each item for a list, in order, and none for ``None``.
+    """
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from leaves_of(f"{label}[{index}]", item)
@@ -57,7 +78,15 @@ def leaves_of(label: str, value: Value) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def contradictions(value: Value, fact: Fact | None) -> tuple[str, str]:
-    """What dtype and what shape ``fact`` demands instead of what ``value`` has; empty if they fit."""
+    """What dtype and what shape ``fact`` demands instead of what ``value`` has; empty if they fit.
+
+    Args:
+        value: what a target gave.
+        fact: what inference says; ``None`` and an opaque one demand nothing.
+
+    Returns:
+        Two texts, dtype and shape. If the structure is wrong the second says ``a sequence`` or ``a tensor``.
+    """
     if fact is None or isinstance(fact, OpaqueFact):
         return "", ""
     if isinstance(fact, OptionalFact):

@@ -107,7 +107,12 @@ class Verdict:
         return (" + " if self.together else " / ").join(self.passes)
 
     def told(self) -> dict[str, Fact]:
-        """All that readers are told of it, under the names that reports and ``finding.json`` use."""
+        """All that readers are told of it, under the names that reports and ``finding.json`` use.
+
+        Returns:
+            What is empty is left out, but for ``got`` and ``expected`` if one of the two is there. First comes what was
+            seen, then the oracle's evidence, then the rule, the other targets, doubts, passes and runs.
+        """
         compared = bool(self.got or self.expected)
         seen = {name: getattr(self, name) for name in _TEXTS if getattr(self, name) or (compared and name in _BOTH)}
         rule = seen.pop("rule", "")
@@ -126,7 +131,11 @@ class Verdict:
         return {**seen, **self.evidence, **{name: fact for name, fact in after.items() if fact}}
 
     def to_json(self) -> dict[str, Any]:
-        """As ``finding.json`` has it; ``from_json`` is the inverse."""
+        """As ``finding.json`` has it; ``from_json`` is the inverse.
+
+        Returns:
+            JSON-able data; all texts of ``told`` stand under ``evidence``.
+        """
         return {
             "oracle": self.oracle,
             "symptom": self.symptom.value,

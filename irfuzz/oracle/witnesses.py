@@ -25,17 +25,31 @@ ONE_READING = LOWERED - {"numpy"}
 
 
 def shadow_target(framework: str) -> Target:
-    """What stands for a shadow among targets; its witness is that of the framework that computes it."""
+    """What stands for a shadow among targets; its witness is that of the framework that computes it.
+
+    Args:
+        framework: that computes the program in float64, such as ``numpy``.
+
+    Returns:
+        A target that no runner can run; it only takes part when witnesses are counted.
+    """
     return Target(name=f"{SHADOW}:{framework}", component=SHADOW)
 
 
 def flushes(target: Target) -> bool:
-    """Whether it sets the processor to give zero for subnormal numbers: TensorFlow's threads, compilers' fast maths."""
+    """Whether it sets the processor to give zero for subnormal numbers: TensorFlow's threads, compilers' fast maths.
+
+    True for TensorFlow, Keras, OpenVINO and every target whose variant is ``compile``.
+    """
     return target.component in ("tensorflow", "keras", "openvino") or target.name.partition(":")[2] == "compile"
 
 
 def rank(target: Target) -> tuple[str, bool, int, str]:
-    """Key of the canonical order: components by name, within one the plainest variant first, accelerators last."""
+    """Key of the canonical order: components by name, within one the plainest variant first, accelerators last.
+
+    Returns:
+        A tuple for ``sorted(targets, key=rank)``; variants that ``VARIANTS`` does not list come behind those it lists.
+    """
     variant = target.name.partition(":")[2].partition("@")[0]
     place = VARIANTS.index(variant) if variant in VARIANTS else len(VARIANTS)
     return target.component, target.device != "cpu", place, target.name
@@ -70,7 +84,11 @@ _KERNELS = {"numpy": "reference"}
 
 
 def kernels_of(targets: Sequence[Target]) -> set[str]:
-    """The distinct libraries of kernels: how these treat NaN has nothing to do with who reads ONNX for them."""
+    """The distinct libraries of kernels: how these treat NaN has nothing to do with who reads ONNX for them.
+
+    Args:
+        targets: any; one of Keras counts for its back end, and components that share a library for one.
+    """
     own = {t.kernels if t.component == "keras" else t.component for t in targets}  # Keras has those of its back end
     return {_KERNELS.get(name, name) for name in own}
 
@@ -140,7 +158,14 @@ def divide(
 
 
 def plainest(group: Sequence[Target]) -> list[tuple[Target, tuple[Target, ...]]]:
-    """For each component of a group its plainest target, and the others that show the same."""
+    """For each component of a group its plainest target, and the others that show the same.
+
+    Args:
+        group: targets that show one thing, in any order.
+
+    Returns:
+        Components by name; of each the first by ``rank``, and the rest in that order.
+    """
     found: dict[str, list[Target]] = {}
     for target in sorted(group, key=rank):
         found.setdefault(target.component, []).append(target)

@@ -99,7 +99,7 @@ def evolve(
     progress: Progress = lambda so_far: None,
     starts: Sequence[Mapping[str, Value]] = (),
 ) -> EvolutionOutcome:
-    """Algorithm 1; a generation is one request to each component.
+    """Search inputs or weights that show a fault by AUDEE's algorithm 1; a generation is one request to each component.
 
     Args:
         program: it stays as it is.
@@ -110,9 +110,13 @@ def evolve(
         starts: inputs to begin with, such as real images; drawn if there are none. The first population is around the
             first; the others are in it as they are, as far as they have its shapes.
 
+    Returns:
+        The search ends with the first fault that new processes show again, too; ``witness`` is ``None`` if there was
+            none within the generations and seconds of the plan.
+
     Raises:
         UsageError: a range is that of nothing in the program; nothing can evolve; no target runs the program; there is
-            nothing to compare.
+            nothing to compare; the plan has a gradient guide without ``nan``, or PyTorch is not installed for it.
     """
     genome = genome_of(program, plan.level, ranges, plan.seed, starts[0] if starts else None)
     if plan.guide != "gradient":

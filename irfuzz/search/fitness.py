@@ -113,7 +113,16 @@ class NanFitness:
                 self._hazards.append((HAZARDS[goal["name"]], names[0], names[-1]))
 
     def score(self, results: Sequence[RunResult], inputs: Mapping[str, Value]) -> list[float]:
-        """Of one chromosome: the best of its targets in each objective; ``results`` have inner values as outputs."""
+        """Objectives of one chromosome: the best of its targets in each, more being nearer to NaN.
+
+        Args:
+            results: of each target on it, with inner values as outputs; targets without outputs do not count.
+            inputs: values of the program's inputs, which operators may read, too.
+
+        Returns:
+            One number with ``paper``, else three and one for each operator that is watched; ``-inf`` in what nothing is
+                known of.
+        """
         rows = [self._of(_floats(r.outputs), _floats(inputs)) for r in results if r.outputs]
         count = 1 if self._paper else 3 + len(self._hazards)
         return np.max(rows, axis=0).tolist() if rows else [-np.inf] * count
@@ -141,7 +150,15 @@ class NanFitness:
         ]
 
     def fault(self, results: Sequence[RunResult]) -> EvolutionFault | None:
-        """The first value, in order of computation, that is NaN on a target (the paper's oracle 2)."""
+        """The first value, in order of computation, that is NaN on a target (the paper's oracle 2).
+
+        Args:
+            results: of each target on one chromosome, with inner values as outputs; targets are looked at in this
+                order.
+
+        Returns:
+            A fault of kind ``nan`` that names one target and the value; ``None`` if no floating-point value has a NaN.
+        """
         for result in results:
             values = _floats(result.outputs)
             for name in [*(n for n in self._order if n in values), *(n for n in values if n not in self._order)]:
@@ -180,7 +197,17 @@ class InconsistencyFitness:
         )
 
     def score(self, results: Sequence[RunResult], inputs: Mapping[str, Value]) -> list[float]:  # noqa: ARG002 - as the other
-        """Of one chromosome."""
+        """Objectives of one chromosome: the greatest layer distance over pairs of targets (definition 4), and the same
+        relative to the magnitude.
+
+        Args:
+            results: of each target on it, with logits and outputs; those without outputs do not count.
+            inputs: not read; ``NanFitness`` needs them.
+
+        Returns:
+            Two numbers, more is further apart; ``-inf`` if no two targets computed a float value of the same name, type
+                and shape.
+        """
         best = [-np.inf, -np.inf]
         for a, b in combinations([r for r in results if r.outputs], 2):
             pairs = self._pairs(a, b)
@@ -197,7 +224,15 @@ class InconsistencyFitness:
         return best
 
     def fault(self, results: Sequence[RunResult]) -> EvolutionFault | None:
-        """The first output with another label, NaN on one side only, or beyond ``T_M`` if it has no labels."""
+        """The first output with another label, NaN on one side only, or beyond ``T_M`` if it has no labels.
+
+        Args:
+            results: of each target on one chromosome; pairs are looked at in this order. Outputs of different types or
+                shapes are not compared.
+
+        Returns:
+            A fault of kind ``inconsistency`` that names both targets and the output; ``None`` if all pairs agree.
+        """
         for a, b in combinations([r for r in results if r.outputs], 2):
             for name, x, y in self._pairs(a, b):
                 shown = apart(x, y) if name in self._labels else ""
@@ -222,7 +257,10 @@ class InconsistencyFitness:
 def apart(a: np.ndarray, b: np.ndarray) -> str:
     """How two arrays of one shape and type are inconsistent (definition 2); empty if they are not.
 
-    If one of them is so large that overflow depends on the order of operations, nothing is said.
+    If one of them is so large that overflow depends on the order of operations, nothing is said, and neither is of
+    infinities, or of NaN on both sides. Arrays with a last axis of at least 2 have labels, the places of the largest
+    element of each row; they differ if both lead clearly (``MARGIN``). Others are compared by their relative distance
+    (``T_M``).
     """
     found = difference(a, b)
     if max(found.max_a, found.max_b) >= huge(a.dtype):

@@ -37,7 +37,7 @@ class GeneBlock:
 
     @property
     def size(self) -> int:
-        """How many genes."""
+        """How many genes: the product of the sizes, 1 for a scalar."""
         return math.prod(self.shape)
 
 
@@ -94,7 +94,11 @@ class Evolution:
         """Theirs, float64 of shape (at most m, objectives)."""
 
     def ask(self) -> np.ndarray:
-        """Chromosomes of which the fitness is not known, float64 of shape (n, genes) at first, (n - m, genes) later."""
+        """Chromosomes of which the fitness is not known, float64 of shape (n, genes) at first, (n - m, genes) later.
+
+        The first ones are the start and noise around it; later ones are children of the parents. Each call draws new
+        ones, and ``tell`` wants fitness of those of the last call. The array is the population's own.
+        """
         if not len(self.parents):
             # Line 3: the start with noise on it.
             rest = [self._legal(self._noisy(self._start)) for _ in range(self._settings.population - 1)]
@@ -105,17 +109,27 @@ class Evolution:
         return self._asked
 
     def insert(self, chromosomes: Sequence[np.ndarray]) -> np.ndarray:
-        """Put others, made legal, in place of the last of what was asked for, at most half; returns all that is."""
+        """Put others, made legal, in place of the last of what was asked for, at most half.
+
+        Args:
+            chromosomes: float64 of shape (genes,) each; more than half of what was asked for are left out. They are
+                clipped to the genes' ranges and rounded if these are whole.
+
+        Returns:
+            All that is asked for now, as ``ask`` gave it, of which ``tell`` wants the fitness.
+        """
         count = min(len(chromosomes), len(self._asked) // 2)
         for place, genes in enumerate(chromosomes[:count]):
             self._asked[len(self._asked) - count + place] = self._legal(genes)
         return self._asked
 
     def tell(self, fitness: np.ndarray) -> None:
-        """Select from what was asked for and the parents (lines 6 and 7).
+        """Select from what was asked for and the parents (lines 6 and 7); ``parents`` and ``fitness`` are then those of
+        the selected ones.
 
         Args:
-            fitness: of shape (asked, objectives), more is better; NaN is worse than anything.
+            fitness: of shape (asked, objectives), more is better; NaN is worse than anything. The number of objectives
+                must stay the same.
         """
         rows = np.where(np.isnan(fitness), -np.inf, fitness)
         known = rows if not len(self.parents) else np.concatenate([self.fitness, rows])

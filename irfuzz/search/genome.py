@@ -59,20 +59,36 @@ class Genome:
     left_out: tuple[str, ...]
 
     def start(self) -> np.ndarray:
-        """The genes of ``base``, float64."""
+        """The genes of ``base``, float64 of shape (genes,), in the order of ``blocks``."""
         genes = self.genes_of({})
         assert genes is not None
         return genes
 
     def genes_of(self, values: Mapping[str, Value]) -> np.ndarray | None:
-        """The genes of other values, with those of ``base`` for what is not among them; ``None`` for other shapes."""
+        """The genes of other values, with those of ``base`` for what is not among them; ``None`` for other shapes.
+
+        Args:
+            values: by names of ``program``'s inputs; names of others are not read.
+
+        Returns:
+            A new float64 array of shape (genes,), not clipped to the ranges.
+        """
         arrays = [np.asarray(values.get(b.name, self.base[b.name])) for b in self.blocks]
         if any(array.shape != block.shape for array, block in zip(arrays, self.blocks, strict=True)):
             return None
         return np.concatenate([array.astype(np.float64).reshape(-1) for array in arrays])
 
     def inputs(self, genes: np.ndarray) -> dict[str, Value]:
-        """Values of ``program``'s inputs."""
+        """Values of ``program``'s inputs: those of ``base`` with what the genes say in its place.
+
+        Args:
+            genes: float64 of shape (genes,); they become the element type that ``base`` has, and may overflow to
+                infinity in it.
+
+        Returns:
+            A new dictionary by name, with evolving weights among the inputs. Values that do not evolve are those of
+                ``base``, not copies.
+        """
         made = dict(self.base)
         at = 0
         for block in self.blocks:
@@ -84,7 +100,14 @@ class Genome:
         return made
 
     def witness(self, genes: np.ndarray) -> tuple[Program, dict[str, Value]]:
-        """The original program with evolved weights in it, and values of its own inputs."""
+        """The original program with evolved weights in it, and values of its own inputs.
+
+        Args:
+            genes: float64 of shape (genes,).
+
+        Returns:
+            A clone of ``original``, whose initializers are set, and values of its inputs by name.
+        """
         values = self.inputs(genes)
         program = self.original.clone()
         for name, initializer in self.weights.items():

@@ -77,10 +77,14 @@ class Guide:
         self._runner.__exit__(kind, error, trace)
 
     def steps(self, chromosomes: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Chromosomes that lie where the gradients of given ones lead; none if the lowering gives no gradients.
+        """Chromosomes to which the gradients of given ones lead; none if the lowering gives no gradients.
 
         Args:
             chromosomes: float64 of shape (genes,) each.
+
+        Returns:
+            Up to three for each chromosome and objective, one for each factor of ``STEPS``; one, a step of length 1, if
+                the goal is reached already. They are not clipped to the genes' ranges; ``Evolution.insert`` does that.
         """
         tasks = [Task(self._probe, self._genome.inputs(genes)) for genes in chromosomes]
         found: list[np.ndarray] = []

@@ -59,12 +59,22 @@ class Trigger:
 
     @classmethod
     def of(cls, cause: Cause) -> Trigger:
-        """Of what a program tells."""
+        """The trigger of what a program tells of its cause.
+
+        Args:
+            cause: of a verdict on the program as it was run. Of the target's name the part before the colon counts, so
+                that variants of one component have the same triggers.
+        """
         component = cause.target.partition(":")[0]
         return cls(component, cause.symptom.value, cause.operators, cause.attributes, cause.floats)
 
     def shows_in(self, other: Trigger) -> bool:
-        """Whether another program has all that this fault hangs on, and goes wrong in the same way."""
+        """Whether another program has all that this fault hangs on, and goes wrong in the same way.
+
+        Args:
+            other: of that program; it may have more operators, attributes and types, but must have the same component
+                and symptom.
+        """
         return (
             (self.component, self.symptom) == (other.component, other.symptom)
             and set(self.operators) <= set(other.operators)
@@ -108,7 +118,11 @@ class FaultTriggers:
                 self._patterns.update(set(inserted))
 
     def settle(self) -> None:
-        """Let all that was noted since the last time count."""
+        """Let all that was noted since the last time count.
+
+        ``favours`` gives a new table from here on. A feature that is to be drawn less often for several triggers gets
+        the least of their shares.
+        """
         found: dict[Feature, float] = {}
         for trigger, times in self._times.items():
             share = _share(times)
@@ -133,7 +147,11 @@ class FaultTriggers:
         return {"schema": SCHEMA, "triggers": rows, "patterns": self._patterns}
 
     def recall(self, state: Mapping[str, Any]) -> None:
-        """Go on from what ``state`` gave; what is of another schema is left out."""
+        """Go on from what ``state`` gave; what is of another schema is left out.
+
+        Args:
+            state: read from JSON; an empty mapping changes nothing. What it holds is settled at once.
+        """
         if state.get("schema") != SCHEMA:
             return
         for component, symptom, operators, attributes, floats, times in state["triggers"]:

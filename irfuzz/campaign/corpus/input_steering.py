@@ -71,7 +71,14 @@ class InputSteering:
 
 
 def observed(inputs: Mapping[str, Value]) -> dict[str, tuple[float, float]]:
-    """The smallest and largest element of each tensor of numbers that holds neither NaN nor an infinity."""
+    """The smallest and largest element of each tensor of numbers that holds neither NaN nor an infinity.
+
+    Args:
+        inputs: values by graph input name; only read.
+
+    Returns:
+        Pairs by name. Sequences, strings, complex numbers and empty tensors are left out; booleans count as 0 and 1.
+    """
     found: dict[str, tuple[float, float]] = {}
     for name, value in inputs.items():
         if not isinstance(value, np.ndarray) or value.dtype.kind in "OSUc" or not value.size:
@@ -150,7 +157,11 @@ def _analysis(program: Program, given: Ends, output: str = "") -> Analysis:
 
 
 def told(alarm: Alarm) -> str:
-    """A warning on one line."""
+    """A warning on one line.
+
+    Returns:
+        Operator and node, the operand with the range that it may have, and what the operator needs of it.
+    """
     r = alarm.fault.range
     return f"{alarm.op} {alarm.node}: {alarm.operand} in [{r.low:g}, {r.high:g}], needs {alarm.fault.needs}"
 

@@ -93,7 +93,11 @@ class Steering:
         self.limit(max_opset)
 
     def limit(self, max_opset: int) -> None:
-        """Begin anew with another highest opset."""
+        """Begin anew with another highest opset: a new engine and a new search, which recalls what was learnt before.
+
+        Args:
+            max_opset: newest version of ONNX's default domain that the targets take.
+        """
         named = self._config.mutators or USES.get(self._config.search)
         self.engine = Engine(
             load_specs(),
@@ -111,13 +115,27 @@ class Steering:
             self.search.recall(self._learnt["search"])
 
     def parent(self, choices: Choices) -> CorpusEntry:
-        """The next parent."""
+        """The next parent, as the search chooses it from the corpus.
+
+        Args:
+            choices: of the iteration; every draw comes from them.
+        """
         return self._corpus.pick(choices, self.search)
 
     def mutate(
         self, entry: CorpusEntry, program: Program, choices: Choices
     ) -> tuple[Mutant | None, tuple[str | None, ...]]:
-        """A mutant of a parent, as the search plans it; ``None`` if it could not be made."""
+        """A mutant of a parent, as the search plans it; ``None`` if it could not be made.
+
+        Args:
+            entry: the parent's.
+            program: the parent; it stays as it is.
+            choices: of the iteration.
+
+        Returns:
+            The mutant, and the plan: a mutator's name for each edit, ``None`` for an edit by any of them. The search is
+            told if the mutant could not be made.
+        """
         self._seen.favour(self._favours(entry))
         plan = plan_of(self.search, entry, program, choices, self._config.edits, self.engine.mutators)
         most = self._corpus.most_nodes(entry, self._config.max_nodes)
@@ -135,7 +153,14 @@ class Steering:
         return found
 
     def count(self, testcase: Testcase) -> tuple[int, bool]:
-        """How many features of a valid mutant are new to mutation, and whether it is to be a parent."""
+        """How many features of a valid mutant are new to mutation, and whether it is to be a parent.
+
+        Args:
+            testcase: of a mutant; its program now counts as seen, and the search learns what its edits gained.
+
+        Returns:
+            Two answers: the count, and what the search says of keeping it beside the corpus's bar.
+        """
         program = testcase.program
         features = self._seen.add_mutant(program)
         before = self.frontier.worth
@@ -149,7 +174,16 @@ class Steering:
         return features, keep
 
     def asks(self, testcase: Testcase, features: int) -> Mapping[str, str] | None:
-        """What the targets are asked for besides: which passes changed the program, if that may be new."""
+        """What the targets are asked for besides: which passes changed the program, if that may be new.
+
+        Args:
+            testcase: with its edits.
+            features: how many of its features are new.
+
+        Returns:
+            ``None`` for most programs without anything new, to save time: one in ``ASKED`` is asked about all the same.
+            An invalid program is never asked about.
+        """
         edited = bool(testcase.patterns)
         likely = not testcase.edits or features > 0 or edited or testcase.iteration % ASKED == 0
         return self.passes.asks() if likely and not testcase.invalid else None
@@ -182,7 +216,11 @@ class Steering:
         self.triggers.settle()
 
     def add(self, program: Program) -> None:
-        """Count a program of the corpus; what this job covered before it was stopped holds the older ones already."""
+        """Count a program of the corpus; what this job covered before it was stopped holds the older ones already.
+
+        Args:
+            program: given in the order in which the corpus grew, each once, as ``Corpus.refresh`` gives them.
+        """
         self._seen.add_program(program)
         if self._known:
             self._known -= 1
@@ -192,7 +230,12 @@ class Steering:
                 self.fusions.add(program)  # a seed; whoever made another program has counted it
 
     def recall(self, database: Database, number: int) -> None:
-        """Go on from what this job covered and learnt before; call it before any program is added."""
+        """Go on from what this job covered and learnt before; call it before any program is added.
+
+        Args:
+            database: of the campaign, in whose settings ``tell`` wrote it.
+            number: of the job. What another search learnt is left out.
+        """
         settings = database.settings()
         text = settings.get(f"{COVERAGE}{number}")
         if text:

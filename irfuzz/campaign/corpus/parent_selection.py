@@ -64,12 +64,24 @@ class Corpus:
         self._held = 0
 
     def limit(self, newest: int) -> None:
-        """Let no parent of one node be of a newer opset."""
+        """Let no parent of one node be of a newer opset.
+
+        Args:
+            newest: version of ONNX's default domain. Programs of the database are not affected.
+        """
         known = frozenset(sprouts_up_to(newest)) if self._sprouts else frozenset[str]()
         self._small = tuple(entry for entry in self._sprouts.values() if entry.seed in known)
 
     def refresh(self) -> Iterator[Program]:
-        """Take in what was added since the last call, by any job; gives the new programs one by one."""
+        """Take in what was added since the last call, by any job; gives the new programs one by one.
+
+        A program without a parent becomes a seed, and so a donor. It is a generator: what is not taken from it is not
+        taken in.
+
+        Raises:
+            InvalidProgram: the edits of a mutant with large weights make another program now, as those of another
+                version of irfuzz may.
+        """
         while rows := self._database.programs_after(self._number):
             for number, row in rows:
                 self._number = number
@@ -112,7 +124,15 @@ class Corpus:
         return len(self._entries)
 
     def pick(self, choices: Choices, search: Search | None = None) -> CorpusEntry:
-        """A parent for the next mutant, as a search chooses (by default ``Weighted``)."""
+        """A parent for the next mutant, as a search chooses (by default ``Weighted``).
+
+        Args:
+            choices: of the iteration.
+            search: if it takes programs of one node, these are drawn first, as often as ``share`` says.
+
+        Returns:
+            An entry; ``program`` gives what it stands for.
+        """
         search = search or self._weighted
         if self._share and search.sprouts and choices.boolean(self._share):
             return choices.pick(self._small)
@@ -145,7 +165,11 @@ class Corpus:
         return [entry.seed for entry in self._seeds.values()]
 
     def seed(self, index: int) -> CorpusEntry:
-        """A seed by its place."""
+        """A seed by its place in ``seeds``, that is in the order in which they were added.
+
+        Raises:
+            IndexError: there are not so many.
+        """
         return list(self._seeds.values())[index]
 
     def program(self, entry: CorpusEntry) -> Program:
@@ -153,14 +177,29 @@ class Corpus:
         return self._load(entry.digest)
 
     def trace(self, entry: CorpusEntry) -> Trace:
-        """How the entry was made."""
+        """How the entry was made: from which seed and by which edits.
+
+        Args:
+            entry: of the corpus. A program of one node counts as a seed of its own.
+
+        Returns:
+            The stored trace, decoded anew in each call.
+        """
         if entry.digest in self._sprouts:
             program = self._load(entry.digest)
             return Trace.of_seed(program, entry.seed)
         return Trace.from_text(self._database.program(entry.digest).trace)
 
     def trace_of(self, testcase: Testcase) -> Trace:
-        """How a program that is not in the corpus was made."""
+        """How a program that is not in the corpus was made.
+
+        Args:
+            testcase: whose entry is the parent.
+
+        Returns:
+            The parent's trace with the edits of the testcase behind its own, all seeds as donors, and the SHA-256 of
+            what was made.
+        """
         return self.trace(testcase.entry).extended(testcase.edits, self.donors(), testcase.model or testcase.program)
 
     def donors(self) -> tuple[Trace, ...]:

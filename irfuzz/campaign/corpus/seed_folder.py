@@ -112,6 +112,13 @@ def read_index(folder: Path) -> list[dict[str, Any]]:
 def list_seeds(folder: Path) -> list[ListedSeed]:
     """What the index of a folder lists, with the digests of the files looked at.
 
+    Args:
+        folder: with an ``index.toml``.
+
+    Returns:
+        In the order of the index. A file that is missing has 0 bytes, and neither it nor one with another SHA-256 is
+        ``verified``.
+
     Raises:
         UsageError: as ``read_index``.
     """
@@ -150,7 +157,7 @@ def build_seeds(shipped: Path, out: Path | None, only: Sequence[str], say: Say) 
 
     Args:
         shipped: the folder of shipped seeds in a checkout.
-        out: where the files are written; ``None``: nowhere that lasts.
+        out: the folder into which the files are written; ``None``: nothing that lasts is written.
         only: names of seeds; all if empty.
         say: is told each line that the scripts print.
 
@@ -256,7 +263,7 @@ def add_seed(folder: Path, name: str, candidate: SeedCandidate, provenance: Prov
         folder: made if it does not exist.
         name: of the seed.
         candidate: as ``seed_probe.examine`` gives it.
-        provenance: where the model comes from.
+        provenance: the source of the model.
 
     Returns:
         The model's file.

@@ -116,7 +116,7 @@ class SeedSamples:
                 self._samples.setdefault(entry["name"], []).extend(_read(path))
 
     def of(self, seed: str) -> Sequence[Sample]:
-        """Those of a seed by its file name."""
+        """Those of a seed by its file name, in order; empty if it has none."""
         return self._samples.get(seed, ())
 
     def alone(self, seeds: Sequence[str]) -> list[tuple[int, int]]:

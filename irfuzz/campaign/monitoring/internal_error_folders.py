@@ -69,7 +69,7 @@ class InternalErrorStore:
         return place
 
     def told(self) -> list[str]:
-        """A line for each folder, oldest first: its name, what was raised and where."""
+        """A line for each folder, oldest first: its name, what was raised and at which place."""
         lines: list[str] = []
         for path in sorted(self._folder.glob("*/about.json"), key=lambda path: path.stat().st_mtime):
             facts = json.loads(path.read_text(encoding="utf-8"))
@@ -84,12 +84,17 @@ def _last(text: Path) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """The traceback, causes included."""
+    """The traceback as Python prints it, causes included."""
     return "".join(traceback.format_exception(error))
 
 
 def kind_of(error: BaseException) -> str:
-    """What tells one fault from another: the type of the exception and the innermost places it went through."""
+    """What tells one fault from another: the type of the exception and the innermost places it went through.
+
+    Returns:
+        One line: the type, for a wrong fact with the operator, and up to ``FRAMES`` places as ``file:function:line``,
+        the innermost first.
+    """
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
     places = [f"{Path(frame.filename).name}:{frame.name}:{frame.lineno}" for frame in frames]
     name = f"WrongFact of {error.op}" if isinstance(error, WrongFact) else type(error).__name__

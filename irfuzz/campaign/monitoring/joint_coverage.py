@@ -74,7 +74,14 @@ class JointCoverage:
 
 
 def curve_of(database: Database) -> list[list[float]]:
-    """The curve of a campaign: rows of seconds, programs, and the share of each of ``CRITERIA``."""
+    """The curve of a campaign: rows of seconds, programs, and the share of each of ``CRITERIA``.
+
+    Args:
+        database: of the campaign, which may still run.
+
+    Returns:
+        Oldest first; empty before anything was covered.
+    """
     text = database.settings().get(CURVE)
     return json.loads(text) if text else []
 
@@ -94,7 +101,11 @@ def coverage_of(database: Database) -> Coverage:
 
 
 def fusions_of(database: Database) -> Fusions:
-    """Which fusion patterns the programs of a campaign show."""
+    """Which fusion patterns the programs of a campaign show, over all its jobs.
+
+    Args:
+        database: in whose settings every job writes what it saw. The result is a new object.
+    """
     fusions = Fusions()
     for key, text in database.settings().items():
         if key.startswith(FUSIONS):
@@ -103,7 +114,11 @@ def fusions_of(database: Database) -> Fusions:
 
 
 def passes_of(database: Database) -> PassCoverage:
-    """Which passes of optimisers changed the programs of a campaign."""
+    """Which passes of optimisers changed the programs of a campaign, over all its jobs.
+
+    Args:
+        database: in whose settings every job writes what it saw. The result is a new object.
+    """
     passes = PassCoverage()
     for key, text in database.settings().items():
         if key.startswith(PASSES):
@@ -112,7 +127,14 @@ def passes_of(database: Database) -> PassCoverage:
 
 
 def lines_of(database: Database) -> LineCoverage:
-    """Lines of components written in Python that the programs of a campaign ran, if they were counted."""
+    """Lines of components written in Python that the programs of a campaign ran, if they were counted.
+
+    Args:
+        database: in whose settings every job writes what it saw.
+
+    Returns:
+        The lines of all jobs together; none if nobody counted.
+    """
     lines = LineCoverage()
     for key, text in database.settings().items():
         if key.startswith(LINES):

@@ -27,14 +27,22 @@ class LineCoverage:
         self.count = 0
 
     def add(self, results: Sequence[RunResult]) -> int:
-        """How many lines ran for the first time; processes that are new tell again what others did before."""
+        """How many lines ran for the first time; processes that are new tell again what others did before.
+
+        Args:
+            results: of any targets; those that count no lines add nothing.
+        """
         before = self.count
         for result in results:
             self.absorb(result.lines)
         return self.count - before
 
     def absorb(self, state: State) -> None:
-        """Count what others have seen."""
+        """Count what others have seen.
+
+        Args:
+            state: line numbers by package and file, as ``state`` gives them; a line counts once, whoever saw it.
+        """
         for name, files in state.items():
             for file, lines in files.items():
                 known = self._ran.setdefault(name, {}).setdefault(file, set())

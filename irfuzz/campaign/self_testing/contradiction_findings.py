@@ -51,7 +51,18 @@ def _key(item: Contradiction) -> str:
 
 
 def contradiction_of(item: Contradiction, seed: str, job: int = 0, iteration: int = 0) -> Finding:
-    """A contradiction as a finding; its trace lists the rewrites."""
+    """A contradiction as a finding; its trace lists the rewrites.
+
+    Args:
+        item: confirmed and made small.
+        seed: name of the seed from which its program comes.
+        job: that saw it.
+        iteration: in which.
+
+    Returns:
+        The rewritten form is the case and the program as it was the original; the blamed target's run of the latter
+        stands for the witness.
+    """
     comparison = item.comparison
     symptom = SYMPTOMS[comparison.symptom]
     rules = " and ".join(dict.fromkeys(step.rewrite for step in item.chain))

@@ -21,7 +21,14 @@ MOST_NODES = 64
 
 
 def with_fewer(engine: Equivalence, found: Contradiction) -> Contradiction:
-    """Without the rewrites that it does without."""
+    """Without the rewrites that it does without.
+
+    Each rewrite is left out in turn, and stays out if fresh processes still show a contradiction.
+
+    Args:
+        engine: runs the shorter chains.
+        found: with at least one rewrite; one stays in any case.
+    """
     index = 0
     while len(found.chain) > 1 and index < len(found.chain):
         fewer = (*found.chain[:index], *found.chain[index + 1 :])
@@ -35,7 +42,16 @@ def with_fewer(engine: Equivalence, found: Contradiction) -> Contradiction:
 
 
 def smallest(engine: Equivalence, found: Contradiction, *, seconds: float) -> Contradiction:
-    """The same contradiction on the smallest program that shows it, by the same steps or the first such way."""
+    """The same contradiction on the smallest program that shows it, by the same steps or the first such way.
+
+    Args:
+        engine: runs candidates, the last one in fresh processes.
+        found: in whose program calls and sizes are reduced; it stays as it is.
+        seconds: most time for that.
+
+    Returns:
+        On the program of ``found`` if fresh processes do not show it on the smaller one.
+    """
     target = found.results[0].target
     steps = found.chain if found.other is None else ()
 

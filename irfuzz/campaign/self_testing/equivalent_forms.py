@@ -155,7 +155,19 @@ class Equivalence:
         dear: Callable[[int], bool],
         since: int | None,
     ) -> FormRuns:
-        """The runs of ``check``, all forms together."""
+        """The runs of ``check``, all forms together.
+
+        Args:
+            name: of the model.
+            program: it stays as it is.
+            inputs: to run it on.
+            forms: how many.
+            dear: as for ``check``.
+            since: likewise.
+
+        Returns:
+            Without forms if no target runs the program as it is.
+        """
         runs = self.run_ways(name, program, inputs, dear)
         if not runs.before or not forms:
             return runs
@@ -169,7 +181,14 @@ class Equivalence:
     def run_ways(
         self, name: str, program: Program, inputs: Mapping[str, Value], dear: Callable[[int], bool]
     ) -> FormRuns:
-        """What each target makes of a program, and its other ways to run it."""
+        """What each target makes of a program, and its other ways to run it.
+
+        Args:
+            name: of the model, under which targets that do not run it are counted.
+            program: its inputs with default values are taken at these.
+            inputs: to run it on.
+            dear: by their place among all, which of the ways that take long are to run.
+        """
         program = at_defaults(program)
         self._measured.clear()
         before, ways = self._run_ways(program, inputs, dear)
@@ -179,7 +198,15 @@ class Equivalence:
         return FormRuns(name, program, inputs, [result for result in before if ran(result)], ways)
 
     def judge_ways(self, runs: FormRuns) -> Iterator[Contradiction]:
-        """Contradictions of targets with their other ways to run a program."""
+        """Contradictions of targets with their other ways to run a program.
+
+        Args:
+            runs: of ``run`` or ``run_ways``.
+
+        Returns:
+            One by one. Each difference is run again in fresh processes, and led back to the operator that makes it,
+            before it is given.
+        """
         program, inputs = runs.program, runs.inputs
         for result in runs.before:
             for other, after in runs.ways.get(result.target.name, ()):
@@ -190,7 +217,11 @@ class Equivalence:
                     yield located(self, found)
 
     def ways(self, target: str) -> list[OtherWay]:
-        """The other ways to run a program on a target, those that take long last."""
+        """The other ways to run a program on a target, those that take long last.
+
+        Args:
+            target: its name; one without other ways gives an empty list.
+        """
         return sorted(self._others.get(target, ()), key=lambda other: other.dear)
 
     def agree(self, one: Contradiction, other: Contradiction) -> bool:
@@ -203,7 +234,7 @@ class Equivalence:
         return found.answer is Answer.SAME
 
     def fitting(self, program: Program) -> int:
-        """How many rewrites fit a program."""
+        """How many rewrites fit a program, each counted once however many sites it has."""
         return len(self._turns.each(program))
 
     def _run_ways(
@@ -272,7 +303,15 @@ class Equivalence:
         return replace(runs, forms=forms)
 
     def judge_forms(self, runs: FormRuns) -> Iterator[Contradiction]:
-        """Contradictions of targets with what they make of the forms of a program."""
+        """Contradictions of targets with what they make of the forms of a program.
+
+        Args:
+            runs: of ``run``.
+
+        Returns:
+            One by one, at most one a form and target: the first part of the chain that shows one in fresh processes,
+            without the rewrites that it does without.
+        """
         for chain, inputs, after in runs.forms:
             steps = tuple(step for step, _ in chain)
             for result, other in zip(runs.before, after, strict=True):
@@ -307,7 +346,20 @@ class Equivalence:
         *,
         fresh: bool = True,
     ) -> Contradiction | None:
-        """The contradiction that the steps lead to, or the other way; ``fresh``: both forms run in new processes."""
+        """The contradiction that the steps lead to, or the other way; ``fresh``: both forms run in new processes.
+
+        Args:
+            name: of the model.
+            program: as it was.
+            inputs: of it.
+            target: that is tested.
+            steps: rewrites, done again one after the other.
+            other: the way to run the last form, if it is not the target's own.
+            fresh: quicker if false, but what ran before may then be to blame.
+
+        Returns:
+            ``None`` if a step does not fit any more, the target does not run the program, or no difference is proven.
+        """
         chain = replay_chain(program, self._specs, self._rewrites, steps)
         if chain is None:
             return None
@@ -392,5 +444,5 @@ def _asked(program: Program, inputs: Mapping[str, Value], target: str) -> bytes:
 
 
 def ran(result: RunResult) -> bool:
-    """Whether it went through."""
+    """Whether it went through: it ended well, and in the stage of running."""
     return result.exit is Exit.OK and result.stage is Stage.RUN

@@ -34,7 +34,12 @@ REPEATED = DroppedFinding("repeated")
 
 
 def words_of(verdict: Verdict, program: Program) -> str:
-    """What a rejection says, without names and numbers; empty for other symptoms."""
+    """What a rejection says, without names and numbers; empty for other symptoms.
+
+    Args:
+        verdict: with the component's message.
+        program: whose own names are taken out of it.
+    """
     if verdict.symptom is not Symptom.REJECTION:
         return ""
     return normalise_message(verdict.message, names_of(program))
@@ -46,7 +51,7 @@ def _is_dumb(verdict: Verdict) -> bool:
 
 
 class CampaignArchive:
-    """The ``CampaignArchive`` of one job's pipelines, with what it knows by now.
+    """The ``Archive`` of one job's pipelines, with what it knows by now.
 
     Args:
         layout: where drafts and folders go.
@@ -90,15 +95,32 @@ class CampaignArchive:
         return True
 
     def count_again(self, key: str) -> bool:
-        """Count a stored finding once more; False if its signature is new."""
+        """Count a stored finding once more; False if its signature is new.
+
+        Args:
+            key: the signature under which it may be stored, by this job or another.
+        """
         return self._database.count_again(key)
 
     def call(self, key: str, name: str) -> None:
-        """Count what is found under one signature as a finding of another from now on."""
+        """Count what is found under one signature as a finding of another from now on.
+
+        Args:
+            key: the signature as it will be seen.
+            name: the signature of the stored finding. This job alone remembers it, and only as long as it runs.
+        """
         self._aliases[key] = name
 
     def take(self, finding: Finding, way: Iterable[Step]) -> str:
-        """Send a finding along its way; returns what to count."""
+        """Send a finding along its way; returns what to count.
+
+        Args:
+            finding: as it was seen.
+            way: the steps, such as ``pipeline.steps`` gives.
+
+        Returns:
+            ``findings``, ``unreplayed`` if its own script does not show it, or why it was dropped.
+        """
         found = pass_through(finding, way)
         if isinstance(found, DroppedFinding):
             return found.reason
@@ -137,7 +159,13 @@ class CampaignArchive:
         return replace(finding, signature=key, number=number if smaller else 0)
 
     def replay(self, finding: Finding) -> Finding | DroppedFinding:
-        """The finding with the issues that explain it, and with a script, as a draft's folder shows it."""
+        """The finding with the issues that explain it, and with a script, as a draft's folder shows it.
+
+        The script is run in the target's own interpreter; the draft is removed afterwards.
+
+        Returns:
+            ``REPEATED`` if a finding of the same signature was stored by now, which is counted then.
+        """
         if not finding.number and self._repeats(finding.signature, finding.doubted):
             return REPEATED
         draft = self._layout.drafts / f"job{finding.job}"
@@ -150,7 +178,14 @@ class CampaignArchive:
         return finding
 
     def store(self, finding: Finding) -> Finding | DroppedFinding:
-        """Store a finding, and write its folder, which can be made from its row at any time."""
+        """Store a finding, and write its folder, which can be made from its row at any time.
+
+        A finding with a number takes the place of the stored case of its cause, and one that was a suspect takes the
+        row and the folder of that.
+
+        Returns:
+            The finding with its number; ``REPEATED`` if a stored one stands for it already.
+        """
         if finding.number:
             return self._stands_for(finding)
         if finding.doubted:
@@ -211,11 +246,19 @@ class CampaignArchive:
         return finding if isinstance(stored, DroppedFinding) else replace(finding, doubted=stored.number)
 
     def has(self, finding: Finding) -> bool:
-        """Whether a stored finding is the same as a signed one, or of its cause."""
+        """Whether a stored finding is the same as a signed one, or of its cause.
+
+        Args:
+            finding: signed, so that it has a signature and a cause; it is not counted.
+        """
         return bool(self._stored_as(finding))
 
     def explains(self, finding: Finding) -> bool:
-        """Like ``has``; the stored finding is counted then, and explains the suspect that the other one was."""
+        """Like ``has``; the stored finding is counted then, and explains the suspect that the other one was.
+
+        Args:
+            finding: signed. The folder of that suspect is removed, unless a person has labelled it.
+        """
         key = self._stored_as(finding)
         return bool(key) and self._repeats(key, finding.doubted)
 
@@ -228,7 +271,13 @@ class CampaignArchive:
         return "" if found is None else known[found[0]][1]
 
     def keep_smaller(self, suspect: Finding) -> None:
-        """Let a smaller case stand for a stored suspect, whose doubt did not fall."""
+        """Let a smaller case stand for a stored suspect, whose doubt did not fall.
+
+        Its number and signature stay. The folder is written again, unless a person has labelled it.
+
+        Args:
+            suspect: with the smaller case, and with the number of the stored one in ``doubted``.
+        """
         row = self._database.finding(suspect.doubted)
         smaller = replace(
             _marked(suspect).signed(), signature=row.signature, number=row.number, status=Status.UNREPLAYED,

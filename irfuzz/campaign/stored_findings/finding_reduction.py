@@ -76,8 +76,8 @@ def reduce_finding(
 
     Args:
         stored: the finding.
-        folder: where it lies.
-        out: where the new folder goes; if that is ``folder``, it is replaced once the new one is complete.
+        folder: its own.
+        out: path of the new folder; if that is ``folder``, it is replaced once the new one is complete.
         state: folder of the reduction's state.
         seconds: at most.
         jobs: processes of each target, and candidates that are tried at once.
@@ -235,6 +235,13 @@ class _Reduction:
 
 def targets_of(stored: Finding, folder: Path) -> tuple[Target, ...]:
     """The targets of a finding that are there, the blamed one first.
+
+    Args:
+        stored: the finding; its verdict and its runs name them.
+        folder: of it, for the message.
+
+    Returns:
+        Of the witnesses only the quick ones, if there are any.
 
     Raises:
         UsageError: the blamed one is not.

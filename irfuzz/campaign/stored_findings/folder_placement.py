@@ -16,13 +16,23 @@ from irfuzz.store.database import Status
 
 
 def folder_name(finding: Finding) -> str:
-    """``0007-difference-onnxruntime-all``: readable, and safe as a file name whatever the target is called."""
+    """``0007-difference-onnxruntime-all``: readable, and safe as a file name whatever the target is called.
+
+    Args:
+        finding: as it is stored; the name is made of its number, its symptom and its target. Of the latter two at most
+            60 characters count.
+    """
     words = f"{finding.verdict.symptom} {finding.verdict.target}".lower()
     return f"{finding.number:04d}-{re.sub(r'[^a-z0-9]+', '-', words).strip('-')[:60]}"
 
 
 def bundle_folder(layout: Layout, finding: Finding) -> Path:
-    """Where a stored finding's folder belongs."""
+    """The path at which a stored finding's folder belongs; nothing is written.
+
+    Returns:
+        A folder in ``suspects`` for a suspect, in ``unreplayed`` for what its own script does not show, else in
+        ``findings``.
+    """
     kind = layout.suspects if finding.verdict.suspect else layout.findings
     if finding.status is Status.UNREPLAYED and not finding.verdict.suspect:
         kind = layout.unreplayed
@@ -43,7 +53,7 @@ def withdraw_bundle(layout: Layout, number: int) -> bool:
 
 
 def move_bundle(layout: Layout, finding: Finding) -> None:
-    """Write a stored finding's folder where it belongs, and remove the one that it had as a suspect.
+    """Write a stored finding's folder to its place, and remove the one that it had as a suspect.
 
     What a person said of the suspect is said of the finding. A suspect that a finding explains has no folder any more,
     unless it has a label.
@@ -57,7 +67,10 @@ def move_bundle(layout: Layout, finding: Finding) -> None:
 
 
 def is_placed(layout: Layout, finding: Finding) -> bool:
-    """Whether a stored finding has its folder, and nothing is left of what it was as a suspect."""
+    """Whether a stored finding has its folder, and nothing is left of what it was as a suspect.
+
+    A suspect that a finding explains needs no folder. What is in the folder is not looked at.
+    """
     there = finding.status is Status.EXPLAINED or bundle_folder(layout, finding).exists()
     return there and not _as_suspect(layout, finding)
 
@@ -75,7 +88,11 @@ def _numbered(kind: Path, number: int) -> list[Path]:
 
 
 def place_bundle(layout: Layout, finding: Finding) -> Path:
-    """Write a stored finding's folder where it belongs, unless it is there already."""
+    """Write a stored finding's folder to its place, unless it is there already.
+
+    Returns:
+        Its path. A folder that is there stays as it is, whatever it holds.
+    """
     folder = bundle_folder(layout, finding)
     if not folder.exists():
         write_bundle(folder, finding, blobs=FolderBlobs(layout.blobs))

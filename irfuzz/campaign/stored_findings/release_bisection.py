@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"(\d{4,})-")
 
 
 def bisected(folder: Path, say: Say, *, timeout: float = 10.0) -> Finding:
-    """The finding of a folder with the releases that show where it came and where it went; nothing is written.
+    """The finding of a folder with the releases that show in which it came and went; nothing is written.
 
     Releases that are not installed are, and stay (``irfuzz env list``).
 

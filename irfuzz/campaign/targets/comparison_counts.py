@@ -48,13 +48,24 @@ def _reason(results: Sequence[RunResult]) -> str:
 
 
 def share(counts: Mapping[str, int]) -> float | None:
-    """The part of the valid programs that at least two targets ran; ``None`` before the first."""
+    """The part of the valid programs that at least two targets ran; ``None`` before the first.
+
+    Args:
+        counts: of a job or a campaign, as ``count`` keeps them.
+    """
     compared, alone = counts.get(COMPARED, 0), counts.get(ALONE, 0)
     return compared / (compared + alone) if compared + alone else None
 
 
 def warning(counts: Mapping[str, int]) -> str | None:
-    """One line for a campaign that could compare few of its programs, with the most frequent reason."""
+    """One line for a campaign that could compare few of its programs, with the most frequent reason.
+
+    Args:
+        counts: of the campaign.
+
+    Returns:
+        ``None`` if at least half of them ran on two targets or more, or if there was none.
+    """
     part = share(counts)
     if part is None or part >= FEW:
         return None

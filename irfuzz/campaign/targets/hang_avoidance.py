@@ -26,7 +26,13 @@ class HangAvoidance:
         self._held: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
 
     def saw(self, seed: str, program: Program, results: Sequence[RunResult]) -> None:
-        """Take note of how the mutant of a seed ended."""
+        """Take note of how the mutant of a seed ended.
+
+        Args:
+            seed: its name; for programs that grow from one node it is not the seed but the operators that count.
+            program: that was run.
+            results: of it; those that neither hung nor came back say nothing.
+        """
         sprouted = seed in sprouts()
         operators = {node.op_type for node in program.nodes()}
         for result in results:
@@ -41,7 +47,17 @@ class HangAvoidance:
     def spared(
         self, seed: str, program: Program, targets: Sequence[Target], counts: Counter[str]
     ) -> tuple[Target, ...]:
-        """The targets that are to run a mutant of a seed."""
+        """The targets that are to run a mutant of a seed.
+
+        Args:
+            seed: its name.
+            program: the mutant.
+            targets: whose turn it is.
+            counts: of the job; how many were left out is added.
+
+        Returns:
+            In their order, without those whose component is likely to hang; perhaps none.
+        """
         left = tuple(t for t in targets if (t.component, seed) not in self._hung)
         if self._held:
             operators = {node.op_type for node in program.nodes()}

@@ -70,7 +70,11 @@ class OperatorSupport:
             self._known[target] = {(op, dtype): bool(ran) for op, dtype, ran in rows}
 
     def of(self, target: Target) -> dict[Pair, bool]:
-        """Pairs, and whether they ran; those of a target's other versions are not its own."""
+        """Pairs, and whether they ran; those of a target's other versions are not its own.
+
+        Returns:
+            The table itself, not a copy: what is added to it is known from then on, and stored by ``save``.
+        """
         return self._known.setdefault(f"{target.name} {target.version}", {})
 
     def saw(self, program: Program, results: Iterable[RunResult]) -> None:
@@ -109,7 +113,11 @@ class OperatorSupport:
         return {"schema": SCHEMA, "drawn": self.drawn, "targets": rows}
 
     def told(self, target: Target) -> dict[str, Any]:
-        """For JSON: element types by operator, of what ran and of what is lacking."""
+        """For JSON: element types by operator, of what ran and of what is lacking.
+
+        Returns:
+            ``{"runs": {"Add": ["float", ...]}, "lacks": {...}}``, both sorted.
+        """
         found: dict[str, dict[str, list[str]]] = {"runs": {}, "lacks": {}}
         for (op, dtype), ran in sorted(self.of(target).items()):
             found["runs" if ran else "lacks"].setdefault(op, []).append(dtype)
@@ -168,7 +176,12 @@ def probe(
 
 
 def pairs_of(program: Program) -> frozenset[Pair]:
-    """Each node's operator with the element type of its first typed input, or else output."""
+    """Each node's operator with the element type of its first typed input, or else output.
+
+    Returns:
+        Pairs such as ``("Add", "float")``; an operator of another domain has that in front. Nodes of which no type is
+        known give none.
+    """
     found: set[Pair] = set()
     for node in program.nodes():
         for value in (*node.inputs, *node.outputs):
@@ -180,7 +193,13 @@ def pairs_of(program: Program) -> frozenset[Pair]:
 
 
 def learn(known: dict[Pair, bool], pairs: frozenset[Pair], how: Exit) -> None:
-    """Take note of one run; a rejection or crash says nothing about what is supported."""
+    """Take note of one run; a rejection or crash says nothing about what is supported.
+
+    Args:
+        known: what is known of the target; added to in place.
+        pairs: of the program that ran.
+        how: it ended. Of what is unsupported something is learnt only if all pairs but one are known to run.
+    """
     if how is Exit.OK:
         known.update(dict.fromkeys(pairs, True))
     elif how is Exit.UNSUPPORTED:

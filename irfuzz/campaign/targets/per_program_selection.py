@@ -16,7 +16,11 @@ rarely show what ``all`` does not. They run on a sample, and on every program on
 
 
 def everyday(targets: Sequence[Target]) -> tuple[Target, ...]:
-    """The targets that run on each program; all of them if nothing else would be left to compare."""
+    """The targets that run on each program; all of them if nothing else would be left to compare.
+
+    Args:
+        targets: quick ones. Left out are those of ``SAMPLED`` in every version, such as the reference evaluator.
+    """
     chosen = tuple(t for t in targets if _plain(t) not in SAMPLED)
     return chosen if len(chosen) > 1 or len(chosen) == len(targets) else tuple(targets)
 
@@ -38,11 +42,22 @@ def in_doubt(targets: Sequence[Target], named: Sequence[str] | None) -> tuple[Ta
 
 
 def turn(targets: Sequence[Target], iteration: int, every: int) -> tuple[Target, ...]:
-    """The targets for one iteration."""
+    """The targets for one iteration.
+
+    Args:
+        targets: quick ones.
+        iteration: of the job.
+        every: in each so many iterations, the first included, all of them run; in others the everyday ones.
+    """
     return tuple(targets) if iteration % every == 0 else everyday(targets)
 
 
 def remaining(targets: Sequence[Target], done: Sequence[Target]) -> tuple[Target, ...]:
-    """What has not run yet, in order."""
+    """What has not run yet, in order.
+
+    Args:
+        targets: all that might.
+        done: those that did; they are compared by name.
+    """
     names = {t.name for t in done}
     return tuple(t for t in targets if t.name not in names)

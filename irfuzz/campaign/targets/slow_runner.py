@@ -28,13 +28,17 @@ _PLAIN = '<ir_version: 8, opset_import: ["": 13]> warm_up (float[2] x) => (float
 
 
 def quick_and_slow(targets: Sequence[Target]) -> tuple[tuple[Target, ...], tuple[Target, ...]]:
-    """The targets that run every program, and those that are sampled; if all are slow, somebody asked for that."""
+    """The targets that run every program, and those that are sampled; if all are slow, somebody asked for that.
+
+    Returns:
+        Both in the order of ``targets``. If all are slow they count as quick, and none is sampled.
+    """
     quick = tuple(t for t in targets if not t.slow)
     return (quick, tuple(t for t in targets if t.slow)) if quick else (tuple(targets), ())
 
 
 def longest(seconds: float) -> float:
-    """Seconds that a slow target may take with anything in a campaign of so many."""
+    """Seconds that a slow target may take with anything in a campaign of so many: a tenth of them."""
     return WARM_UP * seconds
 
 

@@ -120,20 +120,30 @@ class Sampling:
         return max(LEAST, spent / 1000 / runs) if runs else FIRST
 
     def warmed_up(self, target: Target, seconds: float) -> None:
-        """Take note of how long it took until a target was ready."""
+        """Take note of how long it took until a target was ready.
+
+        Args:
+            target: that has started; from now on it is warm.
+            seconds: that count as the target's, and for all slow ones together.
+        """
         self._warm.add(target.name)
         self._counts[_warm_ups(target.name)] += 1
         self._counts[_warming(target.name)] += round(1000 * seconds)
         self._took(target, seconds)
 
     def ran(self, target: Target, seconds: float) -> None:
-        """Take note of how long a target took with a program."""
+        """Take note of how long a target took with a program.
+
+        Args:
+            target: that was warm.
+            seconds: from which the time for its next program is guessed.
+        """
         self._counts[SAMPLED] += 1
         self._counts[_runs(target.name)] += 1
         self._took(target, seconds)
 
     def drop(self, target: Target) -> None:
-        """A target has no turn any more."""
+        """A target has no turn any more; what it took so far stays counted."""
         self._slow.pop(target.name, None)
 
     def is_warm(self, target: Target) -> bool:
@@ -168,7 +178,14 @@ def _warm_ups(name: str) -> str:
 
 
 def share_of(counts: Mapping[str, int]) -> float | None:
-    """What part of a campaign's time slow targets took; ``None`` if there are none."""
+    """What part of a campaign's time slow targets took; ``None`` if there are none.
+
+    Args:
+        counts: of the campaign, with ``BUSY`` and ``SLOW`` in milliseconds over all jobs.
+
+    Returns:
+        From 0 to 1; ``None`` also if they have taken no time yet.
+    """
     if not counts.get(SLOW) or not counts.get(BUSY):
         return None
     return counts[SLOW] / counts[BUSY]

@@ -25,12 +25,21 @@ class JobTargets:
         self._absent: dict[str, str] = {}
 
     def use(self, targets: Iterable[Target]) -> None:
-        """These are under test, in their versions as far as these are known by now."""
+        """These are under test, in their versions as far as these are known by now.
+
+        Args:
+            targets: added to those that were named before; all are written to the campaign's database at once.
+        """
         self._used.update({target.name: target.version for target in targets})
         self._store()
 
     def drop(self, target: Target, why: str) -> None:
-        """This one is not, or no longer, and why."""
+        """This one is not, or no longer, and why.
+
+        Args:
+            target: that is not under test.
+            why: of which the first line is kept.
+        """
         self._used.pop(target.name, None)
         self._absent[target.name] = why.splitlines()[0]
         self._store()

@@ -70,7 +70,12 @@ class TriageQueue:
         return sum(not (item.again or item.finding.verdict.suspect) for row in self._kinds.values() for item in row)
 
     def add(self, item: TriageCase) -> None:
-        """Let a case wait; of two with the same operators the smaller one does."""
+        """Let a case wait; of two with the same operators the smaller one does.
+
+        Args:
+            item: if ``EACH`` of its kind wait already the largest of them is dropped, and the largest of all if
+                ``MOST`` wait.
+        """
         row = self._kinds.setdefault(item.kind, [])
         for place, other in enumerate(row):
             if other.operators == item.operators:
@@ -84,7 +89,15 @@ class TriageQueue:
             self._drop(max((row[-1] for row in self._kinds.values() if row), key=_inner))
 
     def take(self, allowed: Callable[[TriageCase], bool]) -> TriageCase | None:
-        """The next one for which there is time; it waits no more."""
+        """The next one for which there is time; it waits no more.
+
+        Args:
+            allowed: whether there is time for a case; of each kind only the first is asked about.
+
+        Returns:
+            ``None`` if none may be taken. It counts as a turn of its version, symptom and message; those with few turns
+            come first.
+        """
         first = [row[0] for row in self._kinds.values() if allowed(row[0])]
         if not first:
             return None

@@ -141,7 +141,11 @@ class Triage:
         self._waiting.add(TriageCase(suspect, words, frozenset({suspect.group}), size, again=known))
 
     def work(self, counts: Counter[str]) -> None:
-        """Look into what waits, as far as there is time."""
+        """Look into what waits, as far as there is time.
+
+        Args:
+            counts: of the job; what each case came to is added, and how many still wait is set.
+        """
         while not self._stopping():
             start = time.monotonic()
             self._budget.passes(start - self._began)

@@ -15,7 +15,11 @@ _Place = tuple[str, str, str]
 
 
 def has_turn(times: int) -> bool:
-    """Whether a repetition is looked into: the 1st, 2nd, 4th, 8th and so on."""
+    """Whether a repetition is looked into: the 1st, 2nd, 4th, 8th and so on.
+
+    Args:
+        times: how often it was seen, this time included. Powers of two have a turn, and 0 does, too.
+    """
     return not times & (times - 1)
 
 
@@ -43,11 +47,23 @@ class KnownFaultFilter:
         self._made.setdefault(_place(verdict, words), {}).setdefault(operators, 0)
 
     def knows(self, verdict: Verdict, program: Program, words: str) -> bool:
-        """Whether a case has all operators of a known finding of its symptom and target."""
+        """Whether a case has all operators of a known finding of its symptom and target.
+
+        Args:
+            verdict: on the case.
+            program: of it.
+            words: what a rejection said, normalised; empty for other symptoms. It must be the same.
+        """
         return bool(self._explaining(verdict, program, words))
 
     def again(self, verdict: Verdict, program: Program, words: str) -> bool:
-        """Count a case; True if it need not be looked at."""
+        """Count a case; True if it need not be looked at.
+
+        Args:
+            verdict: on the case.
+            program: of it; each known finding whose operators it has is counted once.
+            words: as for ``knows``.
+        """
         known = self._explaining(verdict, program, words)
         made = self._made.get(_place(verdict, words), {})
         for operators in known:
@@ -73,7 +89,11 @@ class SuspectGroupFilter:
         self._later: dict[str, int] = {}
 
     def add(self, group: str) -> None:
-        """One of a group is looked into."""
+        """One of a group is looked into.
+
+        Args:
+            group: its key; counting begins at 0, and goes on if it was there already.
+        """
         self._later.setdefault(group, 0)
 
     def knows(self, group: str) -> bool:
@@ -81,7 +101,11 @@ class SuspectGroupFilter:
         return group in self._later
 
     def again(self, group: str) -> bool:
-        """Count a later one of a group; True if it need not be looked at."""
+        """Count a later one of a group; True if it need not be looked at.
+
+        Args:
+            group: its key; of one that ``add`` never got nothing is counted, and the answer is false.
+        """
         if group not in self._later:
             return False
         self._later[group] += 1

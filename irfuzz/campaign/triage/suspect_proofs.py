@@ -85,7 +85,17 @@ class Suspects:
         self._called = False
 
     def look_into(self, suspect: Finding) -> str:
-        """What a suspect comes to, for a count."""
+        """What a suspect comes to, for a count.
+
+        If witnesses were missing more of them are started first. Then other inputs and smaller programs are tried
+        until one proves it.
+
+        Args:
+            suspect: as it is stored.
+
+        Returns:
+            What its proof came to; else ``EXPLAINED`` or ``OPEN``.
+        """
         if suspect.verdict.excuse in FEW:
             self._call_witnesses()
         search = _Search(self._means, suspect)

@@ -42,7 +42,11 @@ class TriageBudget:
         return LEAST + (MOST - LEAST) * self._yield
 
     def passes(self, elapsed: float) -> None:
-        """So many seconds have gone by since the job began."""
+        """So many seconds have gone by since the job began.
+
+        Args:
+            elapsed: in all, not since the last call; triage earns its share of what is new.
+        """
         self._earned += self.share * max(0.0, elapsed - self._until)
         self._until = elapsed
 
@@ -55,14 +59,27 @@ class TriageBudget:
         )
 
     def took(self, target: str, seconds: float) -> None:
-        """Take note of what a case came to."""
+        """Take note of what a case came to in time.
+
+        Args:
+            target: its name; all variants of one version share what they took.
+            seconds: that triage spent on it.
+        """
         self._spent[version_of(target)] += seconds  # type: ignore[assignment] - Counter adds up floats as well
 
     def came_to(self, *, new: bool) -> None:
-        """Take note of whether a case was a new finding."""
+        """Take note of whether a case was a new finding.
+
+        Args:
+            new: counts a tenth in a moving mean; the higher that is, the more time triage gets.
+        """
         self._yield += WEIGHT * (new - self._yield)
 
 
 def version_of(target: str) -> str:
-    """What the variants of one version of a component have in common: ``onnxruntime@1.20.1``."""
+    """What the variants of one version of a component have in common: ``onnxruntime@1.20.1``.
+
+    Args:
+        target: its name; what stands behind the first colon is left out.
+    """
     return target.partition(":")[0]

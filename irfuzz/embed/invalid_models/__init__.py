@@ -7,6 +7,6 @@ Read `model_edits` first, which draws the edits of one model; `part_drawing` dra
 `checker_schemas` says what the checker asks of them; `call_grafting`, `node_removal` and `field_corruption` are kinds
 of edits.
 
-A new edit is a method or module that `model_edits` lists with its weight. Do not use these models where validity is
+A new edit is a method or module that `model_edits` lists with its weight. Do not use these models if validity is
 assumed: nothing here says what a right runtime computes.
 """

@@ -21,7 +21,7 @@ def graft(
 
     Args:
         donor: stays as it is.
-        scope: where they are put.
+        scope: of the place at which they are put.
         versions: of the domains there; a call that does not stand at them is left out.
         parts: every draw comes from here.
     """

@@ -59,7 +59,15 @@ class CheckerSchema:
 
 
 def refused(node: onnx.NodeProto, schema: CheckerSchema | None) -> bool:
-    """Whether onnx's checker refuses a call: counts of inputs and outputs, names and types of attributes."""
+    """Whether onnx's checker refuses a call: counts of inputs and outputs, names and types of attributes.
+
+    Args:
+        node: the call; only read.
+        schema: that holds at the version that the model imports; ``None``, or a deprecated one, refuses every call.
+
+    Returns:
+        False says nothing of types and shapes of inputs, at which the checker does not look.
+    """
     if schema is None or schema.deprecated:
         return True
     if not schema.least_inputs <= len(node.input) <= schema.most_inputs:
@@ -77,7 +85,16 @@ def refused(node: onnx.NodeProto, schema: CheckerSchema | None) -> bool:
 
 
 def schema_of(domain: str, op: str, version: int) -> CheckerSchema | None:
-    """The schema that holds at a version of its domain."""
+    """The schema that holds at a version of its domain.
+
+    Args:
+        domain: ``ai.onnx`` and the empty name are the same.
+        op: the operator.
+        version: that a model imports.
+
+    Returns:
+        The newest of at most that version; ``None`` if onnx does not know the operator, or not yet.
+    """
     found = _history().get(("" if domain in ONNX else domain, op))
     if found is None:
         return None
@@ -87,20 +104,32 @@ def schema_of(domain: str, op: str, version: int) -> CheckerSchema | None:
 
 @cache
 def callable_at(domain: str, version: int) -> tuple[str, ...]:
-    """Operators that a model may call at a version of a domain, by name."""
+    """Operators that a model may call at a version of a domain, by name.
+
+    Args:
+        domain: the empty name stands for ONNX's own operators.
+        version: deprecated operators, and those that came later, are left out.
+    """
     names = sorted(op for where, op in _history() if where == domain)
     return tuple(op for op in names if (found := schema_of(domain, op, version)) is not None and not found.deprecated)
 
 
 @cache
 def newest(domain: str) -> int:
-    """The last version of a domain that onnx knows."""
+    """The last version of a domain that onnx knows.
+
+    Of a domain other than ONNX's own it is the last that changed an operator.
+    """
     return int(onnx.defs.onnx_opset_version() if domain in ONNX else max(steps(domain)))
 
 
 @cache
 def steps(domain: str) -> tuple[int, ...]:
-    """Versions at which an operator of a domain changes, each once for every operator that does, ascending."""
+    """Versions at which an operator of a domain changes, each once for every operator that does, ascending.
+
+    The version before each change and the newest one are among them. A version at which much changes occurs often, so
+    that a draw favours it.
+    """
     found = [since for (where, _), rows in _history().items() if where == domain for since, _ in rows]
     last = newest(domain) if domain in ONNX else max(found)
     # The last version before a change is where the old rules still hold.

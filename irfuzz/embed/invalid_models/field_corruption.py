@@ -17,7 +17,12 @@ HERE = 12
 
 
 def damage(model: onnx.ModelProto, parts: PartDrawer) -> bool:
-    """Change some field: what the checker refuses, mostly; whether anything was changed."""
+    """Change some field: what the checker refuses, mostly; whether anything was changed.
+
+    Args:
+        model: edited in place. The field is found by a walk from the model into drawn fields that are set.
+        parts: gives every draw.
+    """
     message: Any = model
     for _ in range(DEEPEST):
         fields = message.ListFields()

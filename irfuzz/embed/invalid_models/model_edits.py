@@ -57,7 +57,14 @@ class ModelEditor:
         self.versions = {entry.domain: entry.version for entry in model.opset_import}
 
     def run(self) -> list[str]:
-        """Make one edit or some; their names."""
+        """Make one edit or some; their names.
+
+        Edits are drawn by their weights in ``EDITS`` and change the model in place. After each one that was possible
+        another follows in 35 of 100 cases; at most ``MOST_EDITS`` are tried.
+
+        Returns:
+            Names of those made, in order; empty if none of those drawn was possible.
+        """
         done: list[str] = []
         for _ in range(MOST_EDITS):
             name = self.choices.weighted(_NAMES, _WEIGHTS)
@@ -68,7 +75,14 @@ class ModelEditor:
         return done
 
     def cross(self, donor: onnx.ModelProto) -> list[str]:
-        """Take some calls of another model, and perhaps make an edit; the names of both."""
+        """Take some calls of another model, and perhaps make an edit; the names of both.
+
+        Args:
+            donor: another model, which is not changed. If none of its calls fits, ``run`` edits the model without it.
+
+        Returns:
+            ``graft`` and the names of edits. A model that already has as many nodes as allowed loses all but one first.
+        """
         if len(self.graph.node) >= self.max_nodes:
             self.alone()
         first = self.parts.chance(40)
@@ -85,7 +99,11 @@ class ModelEditor:
     # ---- what there is ----------------------------------------------------------------------
 
     def places(self) -> list[_Place]:
-        """The main graph, the graphs within its nodes and the functions."""
+        """The main graph, the graphs within its nodes and the functions.
+
+        Returns:
+            The main graph first. Each place comes with its nodes, and with the version of each domain that holds there.
+        """
         found = [_Place(self.graph.node, self.versions, is_main=True)]
         found += [_Place(g.node, self.versions) for g in within(self.graph.node)]
         for function in self.model.functions:
@@ -99,7 +117,12 @@ class ModelEditor:
         return found[0] if len(found) == 1 or self.parts.chance(60) else self.choices.pick(found)
 
     def drawn_node(self) -> tuple[onnx.NodeProto, CheckerSchema, _Place] | None:
-        """A node of a known operator."""
+        """A node of a known operator.
+
+        Returns:
+            The node, its schema and its place; ``None`` if the drawn place has no nodes, or four draws met none that
+            onnx knows.
+        """
         place = self.drawn_place()
         for _ in range(4):
             if not place.nodes:
@@ -111,7 +134,14 @@ class ModelEditor:
         return None
 
     def scope(self, before: int | None = None) -> CallScope:
-        """What a node of the main graph may read, in front of the one of that index."""
+        """What a node of the main graph may read, in front of the one of that index.
+
+        Args:
+            before: an index; ``None`` stands for the end of the graph, from which everything may be read.
+
+        Returns:
+            Graph inputs, constants and outputs of the nodes in front, with their types if these are declared.
+        """
         known: dict[str, Any] = {value.name: value.type for value in self.graph.input}
         for tensor in self.graph.initializer:
             known[tensor.name] = onnx.TypeProto(tensor_type=onnx.TypeProto.Tensor(elem_type=tensor.data_type))
@@ -122,7 +152,12 @@ class ModelEditor:
         return CallScope(versions, known)
 
     def admit(self, scope: CallScope) -> None:
-        """Put what a call needs into the model."""
+        """Put what a call needs into the model: inputs, constants and imports of domains.
+
+        Args:
+            scope: after the call was drawn. Before IR version 4 its constants become graph inputs as well, as the
+                format demanded it then.
+        """
         self.graph.input.extend(scope.inputs)
         self.graph.initializer.extend(scope.constants)
         if self.model.ir_version < 4:
@@ -136,7 +171,13 @@ class ModelEditor:
     # ---- edits ------------------------------------------------------------------------------
 
     def call(self) -> bool:
-        """A call of any operator, in front of all others or behind them."""
+        """A call of any operator, in front of all others or behind them.
+
+        It reads what is there, or inputs and constants that are made for it.
+
+        Returns:
+            Whether a call was added; if the graph has as many nodes as allowed, all but one node are removed instead.
+        """
         if len(self.graph.node) >= self.max_nodes:
             return self.alone()
         first = self.parts.chance(40)
@@ -152,7 +193,14 @@ class ModelEditor:
         return True
 
     def attribute(self) -> bool:
-        """Another value of an attribute, one more, or one less."""
+        """Another value of an attribute, one more, or one less.
+
+        The schema of a drawn node, which may stand in a body or function, says which attributes there are; the value
+        may break a rule. Required ones are never removed.
+
+        Returns:
+            False if the drawn node has no attributes, or there is none.
+        """
         found = self.drawn_node()
         if found is None or not found[1].attrs:
             return False
@@ -184,7 +232,13 @@ class ModelEditor:
         return True
 
     def size(self) -> bool:
-        """Other sizes, or another rank, of an input."""
+        """Other sizes, or another rank, of an input.
+
+        A size is set, added or removed, becomes symbolic, or is left open.
+
+        Returns:
+            False if no graph input is a tensor.
+        """
         found = [v.type.tensor_type for v in self.graph.input if v.type.HasField("tensor_type")]
         if not found:
             return False
@@ -203,7 +257,11 @@ class ModelEditor:
         return True
 
     def type(self) -> bool:
-        """Another element type of an input, or another kind of value."""
+        """Another element type of an input, or another kind of value, such as a sequence or optional.
+
+        Returns:
+            False if the graph has no inputs. The new type may be none that the nodes behind it take.
+        """
         if not self.graph.input:
             return False
         value = self.choices.pick(self.graph.input)
@@ -215,7 +273,14 @@ class ModelEditor:
         return True
 
     def constant(self) -> bool:
-        """Another element of a small constant, one more or one less; or it becomes an input."""
+        """Another element of a small constant, one more or one less; or it becomes an input.
+
+        Elements are changed of int64 constants of at most one dimension; another one is replaced by a drawn tensor of
+        the same name.
+
+        Returns:
+            False if there are no constants, or the drawn one is too long.
+        """
         if not self.graph.initializer:
             return False
         at = self.choices.index(len(self.graph.initializer))
@@ -248,7 +313,13 @@ class ModelEditor:
         return True
 
     def rewire(self) -> bool:
-        """A node reads something else, one thing more or one less."""
+        """A node reads something else, one thing more or one less.
+
+        Optional inputs may be left out by an empty name. New inputs and constants that it reads are added to the model.
+
+        Returns:
+            False if there are no nodes, or the drawn one is of an operator without inputs or that onnx does not know.
+        """
         if not self.graph.node:
             return False
         at = self.choices.index(len(self.graph.node))
@@ -272,7 +343,13 @@ class ModelEditor:
         return True
 
     def version(self) -> bool:
-        """Another version of a domain; calls that it has no more are changed so that they stand, or removed."""
+        """Another version of a domain; calls that it has no more are changed so that they stand, or removed.
+
+        The version is one of ``steps``, mostly of ONNX's own domain.
+
+        Returns:
+            False if the model has functions, if a call in a body could not stand, or if the version stayed.
+        """
         domain = self.choices.pick(sorted(self.versions)) if self.parts.chance(20) and self.versions else ""
         entry = next((e for e in self.model.opset_import if (e.domain or "") == domain), None)
         if entry is None or (domain and domain not in ONNX and not callable_at(domain, entry.version)):
@@ -297,7 +374,14 @@ class ModelEditor:
         return schema is not None and self.parts.fit(node, schema, self.versions)
 
     def exchange(self) -> bool:
-        """Another operator takes the place of a node's."""
+        """Another operator takes the place of a node's.
+
+        It is of the same domain and version; attributes that it does not know are dropped, and those that it needs are
+        made.
+
+        Returns:
+            False, with the node as it was, if none of eight draws fits its inputs and outputs.
+        """
         found = self.drawn_node()
         if found is None:
             return False
@@ -331,7 +415,13 @@ class ModelEditor:
         return True
 
     def declare(self) -> bool:
-        """A type is said of what a node gives, right or wrong."""
+        """A type is said of what a node gives, right or wrong.
+
+        The declaration becomes a graph output, or a ``value_info`` entry; one that is there already is overwritten.
+
+        Returns:
+            False if no node gives anything.
+        """
         names = [name for node in self.graph.node for name in node.output if name]
         if not names:
             return False

@@ -8,14 +8,26 @@ from irfuzz.embed.invalid_models.part_drawing import COMMON, PartDrawer, within
 
 
 def take_out(graph: onnx.GraphProto, at: int, parts: PartDrawer) -> None:
-    """Remove the node of an index; outputs of the graph that it gave go as well."""
+    """Remove the node of an index; outputs of the graph that it gave go as well.
+
+    Args:
+        graph: edited in place. What other nodes read of the node's outputs becomes an input of the graph.
+        at: index of the node.
+        parts: draws types of such inputs.
+    """
     gone = [name for name in graph.node[at].output if name]
     del graph.node[at]
     _stand_in(graph, gone, parts)
 
 
 def keep_only(graph: onnx.GraphProto, kept: int, parts: PartDrawer) -> None:
-    """Remove every other node, and the inputs and constants that are not read any more."""
+    """Remove every other node, and the inputs and constants that are not read any more.
+
+    Args:
+        graph: edited in place. What the node reads of the others' outputs becomes an input of the graph.
+        kept: index of the node that stays.
+        parts: draws types of such inputs.
+    """
     node = onnx.NodeProto()
     node.CopyFrom(graph.node[kept])
     gone = [name for at, other in enumerate(graph.node) if at != kept for name in other.output if name]

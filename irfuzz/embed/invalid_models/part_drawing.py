@@ -88,7 +88,7 @@ class PartDrawer:
         return f"{self._stem}_{self._named}"
 
     def chance(self, of_hundred: int) -> bool:
-        """Whether something happens."""
+        """Whether something happens that is to happen so many times ``of_hundred``."""
         return self.choices.integer(1, 100) <= of_hundred
 
     def sizes(self) -> list[int]:
@@ -99,7 +99,11 @@ class PartDrawer:
         return made
 
     def near(self) -> list[int]:
-        """The sizes of this call, or such as broadcast with them, or others."""
+        """The sizes of this call, or such as broadcast with them, or others.
+
+        Returns:
+            A new list, in more than half of all cases ``shape`` itself; -1 stands for a size without a number.
+        """
         made = list(self.shape)
         way = self.choices.integer(0, 19)
         if way < 11:
@@ -117,7 +121,11 @@ class PartDrawer:
         return made
 
     def whole(self) -> int:
-        """An integer: mostly small, or one that has to do with the rank."""
+        """An integer: mostly small, or one that has to do with the rank.
+
+        Returns:
+            In a tenth of all cases one from ``MUCH``, which holds the limits of int32 and int64.
+        """
         way = self.choices.integer(0, 19)
         rank = len(self.shape)
         if way < 12:
@@ -127,7 +135,12 @@ class PartDrawer:
         return self.choices.pick(MUCH)
 
     def wholes(self) -> list[int]:
-        """As many integers as an axis list, a kernel or pads have."""
+        """As many integers as an axis list, a kernel or pads have.
+
+        Returns:
+            Half of the lists hold numbers from 1 to 3, others a permutation, one number again and again, or anything;
+            some are empty.
+        """
         rank = len(self.shape)
         count = max(0, self.choices.pick((rank, rank - 2, 2 * (rank - 2), 2 * rank, 1, 1, 2, 3, 0)))
         way = self.choices.integer(0, 5)
@@ -140,7 +153,13 @@ class PartDrawer:
     # ---- types and tensors ------------------------------------------------------------------
 
     def tensor_type(self, made: TypeProto.Tensor | TypeProto.SparseTensor, word: str, shaped: bool) -> None:
-        """Fill in an element type, and sizes if they are wanted."""
+        """Fill in an element type, and sizes if they are wanted.
+
+        Args:
+            made: edited in place.
+            word: the element type as ONNX's schemas write it, ``float`` or ``int64``.
+            shaped: whether sizes are drawn; without them even the rank stays open.
+        """
         made.elem_type = TensorProto.DataType.Value(word.upper())
         if not shaped:
             return
@@ -153,7 +172,16 @@ class PartDrawer:
                 dim.dim_param = self.choices.pick("NMK")
 
     def type_of(self, word: str, made: TypeProto | None = None, *, shaped: bool = True) -> TypeProto:
-        """A type as ONNX writes it (``seq(tensor(float))``), with sizes."""
+        """A type as ONNX writes it (``seq(tensor(float))``), with sizes.
+
+        Args:
+            word: of a tensor, sparse tensor, sequence, optional or map.
+            made: filled in; a new one if ``None``.
+            shaped: whether the tensors in it get sizes.
+
+        Returns:
+            ``made``, or the new one.
+        """
         made = TypeProto() if made is None else made
         kind, _, inner = word.partition("(")
         inner = inner[:-1]
@@ -172,14 +200,26 @@ class PartDrawer:
         return made
 
     def word_of(self, types: Sequence[str]) -> str:
-        """One of the types, mostly a common one."""
+        """One of the types, mostly a common one.
+
+        Args:
+            types: as a schema lists what an input may be, such as ``tensor(float)``; at least one.
+        """
         if len(types) == 1:
             return types[0]
         word = self.choices.pick(COMMON)
         return word if word in types and self.chance(60) else self.choices.pick(types)
 
     def tensor(self, kind: int, sizes: Sequence[int]) -> TensorProto:
-        """A tensor whose every element is the same small number."""
+        """A tensor whose every element is the same small number.
+
+        Args:
+            kind: element type, a value of ``TensorProto.DataType``; strings are all ``a``.
+            sizes: of it; negative ones count as 0.
+
+        Returns:
+            Without a name. Of an element only the first byte is drawn, from 0 to 2, so a float is zero or next to it.
+        """
         sizes = [max(0, size) for size in sizes]
         count = 1
         for size in sizes:
@@ -192,7 +232,14 @@ class PartDrawer:
         return made
 
     def integers(self, values: Sequence[int] | None = None) -> TensorProto:
-        """A constant that steers something: axes, sizes, pads, a count."""
+        """A constant that steers something: axes, sizes, pads, a count.
+
+        Args:
+            values: of it; drawn if ``None``, sometimes a single one.
+
+        Returns:
+            An int64 tensor without a name: of one dimension, or a scalar if a single value was drawn.
+        """
         scalar = values is None and self.chance(30)
         values = [self.whole()] if scalar else self.wholes() if values is None else values
         made = TensorProto(data_type=TensorProto.INT64, dims=[] if scalar else [len(values)])
@@ -202,7 +249,14 @@ class PartDrawer:
     # ---- attributes -------------------------------------------------------------------------
 
     def attribute(self, formal: CheckerAttribute, scope: CallScope, op: str, outputs: int) -> AttributeProto:
-        """An attribute of the type that its schema gives, of any value."""
+        """An attribute of the type that its schema gives, of any value.
+
+        Args:
+            formal: the attribute in the schema; if it has a default, that is given in a tenth of all cases.
+            scope: what a body may read.
+            op: the operator, which says what a body is given.
+            outputs: of the node, so that a body may give as many.
+        """
         if formal.default is not None and self.chance(10):
             return formal.default
         made = AttributeProto(name=formal.name, type=formal.type)  # type: ignore[arg-type]
@@ -296,7 +350,15 @@ class PartDrawer:
         return self.call_of(schema, scope)
 
     def call_of(self, schema: CheckerSchema, scope: CallScope) -> onnx.NodeProto:
-        """A call of one operator."""
+        """A call of one operator.
+
+        Args:
+            schema: of it; it says how many inputs and outputs there may be, and which attributes are required.
+            scope: what there is to read; new inputs and constants that the call reads are added to it.
+
+        Returns:
+            A node with fresh names for its outputs, which is in no graph yet.
+        """
         node = onnx.NodeProto(op_type=schema.op, domain=schema.domain)
         most = min(schema.most_outputs, schema.least_outputs + 2, MOST_ITEMS)
         count = self.choices.integer(min(schema.least_outputs, most), max(schema.least_outputs, most))
@@ -317,7 +379,16 @@ class PartDrawer:
         return node
 
     def argument(self, slot: CheckerFormal, bound: dict[str, str], scope: CallScope) -> str:
-        """What a call reads: something there, or something new."""
+        """What a call reads: something there, or something new.
+
+        Args:
+            slot: the input in the schema.
+            bound: types of the schema's type variables so far, such as ``T``; the one that is drawn here is added.
+            scope: what there is to read; something new becomes one of its inputs or constants.
+
+        Returns:
+            A name. What is there has the right type if that is declared, but for one draw in twenty.
+        """
         word = bound.get(slot.variable)
         if word is None or self.chance(4):
             word = self.word_of(slot.types)
@@ -362,7 +433,11 @@ class PartDrawer:
 
 
 def within(nodes: Any) -> Iterator[onnx.GraphProto]:
-    """The graphs that nodes hold, at every depth."""
+    """The graphs that nodes hold, at every depth, an outer one before those in it.
+
+    Args:
+        nodes: protobuf nodes; their graphs are given themselves, not copies.
+    """
     for node in nodes:
         for attr in node.attribute:
             if attr.type == AttributeProto.GRAPH:
@@ -376,19 +451,35 @@ def kind_of_word(word: str) -> int:
 
 
 def word_of(word: str) -> tuple[str, int]:
-    """What ``kind_of`` gives for a type like that."""
+    """What ``kind_of`` gives for a type like that.
+
+    Args:
+        word: a type as ONNX's schemas write it; ``tensor(float)`` gives ``("tensor", 1)``.
+    """
     return word.partition("(")[0], kind_of_word(word)
 
 
 def kind_of(made: TypeProto) -> tuple[str, int]:
-    """Which kind of type it is, and its element type if it is a dense tensor."""
+    """Which kind of type it is, and its element type if it is a dense tensor.
+
+    Returns:
+        Such as ``("tensor", 1)`` for floats, ``("seq", 0)``, or ``("", 0)`` if the type says nothing.
+    """
     field_name = made.WhichOneof("value") or ""
     kind = {"tensor_type": "tensor", "sequence_type": "seq", "optional_type": "optional", "map_type": "map"}
     return kind.get(field_name, field_name), made.tensor_type.elem_type if field_name == "tensor_type" else 0
 
 
 def version_in(imports: Mapping[str, int], domain: str) -> int | None:
-    """The version of a domain that a model imports."""
+    """The version of a domain that a model imports.
+
+    Args:
+        imports: versions by domain.
+        domain: the empty name and ``ai.onnx`` stand for each other.
+
+    Returns:
+        ``None`` if it imports none.
+    """
     if domain in ONNX:
         return next((imports[name] for name in ONNX if name in imports), None)
     return imports.get(domain)

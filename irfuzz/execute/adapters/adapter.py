@@ -85,7 +85,11 @@ class Adapter(Protocol):
         ...
 
     def missing(self, target: Target) -> str:
-        """Why ``target`` cannot run here, decided without importing anything; empty if it can."""
+        """Why ``target`` cannot run here, decided without importing anything; empty if it can.
+
+        Args:
+            target: one of ``targets``. The text is shown to users, so it is to say what to install.
+        """
         ...
 
     def describe(self) -> Request:
@@ -93,7 +97,12 @@ class Adapter(Protocol):
         ...
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
-        """Why the started worker, which gave ``answer``, cannot run ``target``; empty if it can."""
+        """Why the started worker, which gave ``answer``, cannot run ``target``; empty if it can.
+
+        Args:
+            target: one of ``targets``.
+            answer: of the handler to the request of ``describe``.
+        """
         ...
 
     def prepare(
@@ -171,7 +180,14 @@ class ModelAdapter:
         )
 
     def missing(self, target: Target) -> str:
-        """Why ``target`` cannot run here; looks for the package without importing it."""
+        """Why ``target`` cannot run here; looks for the package without importing it.
+
+        Args:
+            target: on another device than the CPU it needs the last of ``distributions``, not just the package.
+
+        Returns:
+            Advice such as ``onnxruntime is not installed; pip install onnxruntime``; empty if it can run.
+        """
         if importlib.util.find_spec(self.package) is None:
             return f"{self.package} is not installed; pip install {self.distributions[0]}"
         if target.device != "cpu" and not _installed(self.distributions[-1]):
@@ -185,7 +201,15 @@ class ModelAdapter:
         return {"do": "describe", "opsets": [*opsets], "irs": [*irs]}, models
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
-        """Why the provider that ``target`` names did not start."""
+        """Why the provider that ``target`` names did not start.
+
+        Args:
+            target: with the option ``provider``, or without one.
+            answer: of the handler, whose ``providers`` say why not.
+
+        Returns:
+            Empty if the provider started, and for every target that names none.
+        """
         provider = target.options.get("provider")
         if provider is None:
             return ""
@@ -198,7 +222,17 @@ class ModelAdapter:
         inputs: Mapping[str, Value],
         targets: Sequence[Target],
     ) -> Request:
-        """The model's bytes, then the inputs."""
+        """The model's bytes, then the inputs.
+
+        Args:
+            program: only looked at for the outputs, if ``tells_outputs``.
+            model: the same as ONNX bytes.
+            inputs: values by name, packed if numpy lacks their type and the handler ``packs``.
+            targets: variants, whose options travel in this order.
+
+        Raises:
+            Unsupported: a sequence holds tensors that would have to be packed.
+        """
         about, values = ([{"name": n} for n in inputs], [*inputs.values()])
         if self.packs:
             about, values = tensor_packing.pack(self.component, inputs)
@@ -210,7 +244,14 @@ class ModelAdapter:
     def prepare_mapped(
         self, program: Program, model: MappedModel, inputs: Mapping[str, Value], targets: Sequence[Target]
     ) -> Request:
-        """Like ``prepare``, for a handler that ``maps``."""
+        """Like ``prepare``, for a handler that ``maps``.
+
+        Args:
+            program: the program.
+            model: its bytes, which name files for large weights, and the folder in which these lie.
+            inputs: values by name.
+            targets: variants, in the order in which the answer lists them.
+        """
         message, values = self.prepare(program, model.data, inputs, targets)
         return {**message, "folder": str(model.folder)}, values
 

@@ -46,7 +46,15 @@ class Way:
 
 
 def sparse_initializers(model: bytes) -> bytes | None:
-    """The model with its float initializers as sparse ones (ONNX IR.md); ``None`` if it has none."""
+    """The model with its float initializers as sparse ones (ONNX IR.md); ``None`` if it has none.
+
+    Args:
+        model: ONNX bytes. Initializers stay as they are if they are scalars, lie in files or are also inputs; negative
+            zeros are kept as elements.
+
+    Returns:
+        Other bytes, of a model that computes the same.
+    """
     proto = onnx.load_model_from_string(model)
     graph = proto.graph
     named = {value.name for value in graph.input}
@@ -135,6 +143,10 @@ WAYS: tuple[Way, ...] = (
 def build_ways(wanted: Sequence[str] | None = None, *, slow: bool = False) -> dict[str, Way]:
     """The ways by name: those wanted, or all (the slow ones only if ``slow``).
 
+    Args:
+        wanted: names, whose order is kept; slow ones may be among them whatever ``slow`` says.
+        slow: whether ``None`` stands for the slow ones, too.
+
     Raises:
         UsageError: one is unknown.
     """
@@ -177,7 +189,15 @@ def others_of(target: Target, ways: Mapping[str, Way]) -> list[OtherWay]:
 
 
 def adapters_for(others: Mapping[str, Sequence[OtherWay]]) -> dict[str, Adapter]:
-    """What runs the targets of ``others``, by name, from the names of the targets that they belong to."""
+    """What runs the targets of ``others``, by name, from the names of the targets that they belong to.
+
+    Args:
+        others: by the name of each target, its other ways. A slow way with a mode of its own is run by the adapter of
+            that mode, others by the adapter of the target.
+
+    Raises:
+        UsageError: a target is not known.
+    """
     made: dict[str, Adapter] = {}
     for name, rows in others.items():
         for other in rows:

@@ -106,7 +106,14 @@ class ToolAdapter:
         )
 
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
-        """Whether the tool, and what runs the models that it makes, are installed."""
+        """Whether the tool, and what runs the models that it makes, are installed.
+
+        Args:
+            target: not looked at; all variants need the same packages.
+
+        Returns:
+            What to install for the first package that is not there, else nothing.
+        """
         needed = {self.package: self.distributions[0], **{name: name for name in self.needs}}
         if self.gives != "values":
             needed["onnxruntime"] = "onnxruntime"
@@ -120,7 +127,7 @@ class ToolAdapter:
         return {"do": "describe"}, []
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:  # noqa: ARG002 - the protocol's
-        """It is there when its worker has answered."""
+        """Always empty: it is there when its worker has answered."""
         return ""
 
     def prepare(

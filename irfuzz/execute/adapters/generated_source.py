@@ -80,7 +80,14 @@ class SourceAdapter:
         )
 
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
-        """Whether the framework, and what it needs, are installed."""
+        """Whether the framework, and what it needs, are installed.
+
+        Args:
+            target: not looked at; all modes need the same packages.
+
+        Returns:
+            What to install for the first package that is not there, else nothing.
+        """
         packages = {self.component: self.distributions[-1], **{name: name for name in self.needs}}
         for package, distribution in packages.items():
             if importlib.util.find_spec(package) is None:
@@ -92,7 +99,12 @@ class SourceAdapter:
         return {"do": "describe"}, []
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
-        """What a mode lacks; the others are there when the worker has answered."""
+        """What a mode lacks; the others are there when the worker has answered.
+
+        Args:
+            target: whose mode is asked about.
+            answer: of the handler, whose ``modes`` say what is wrong with some.
+        """
         return str(answer.get("modes", {}).get(target.options["mode"], ""))
 
     def prepare(
@@ -102,7 +114,17 @@ class SourceAdapter:
         inputs: Mapping[str, Value],
         targets: Sequence[Target],
     ) -> Request:
-        """The source; then its arrays, then the inputs."""
+        """The source; then its arrays, then the inputs.
+
+        Args:
+            program: that is lowered, at the sizes of ``inputs`` if the framework fixes these.
+            model: not looked at.
+            inputs: values by name.
+            targets: modes, in the order in which the answer lists them.
+
+        Raises:
+            Unsupported: no source can be written for the program, or the lowering fails on a call that is invalid.
+        """
         # Exporters are only needed if a framework is a target.
         from irfuzz.export.lowerings import LOWERINGS
         from irfuzz.ir.program import Program

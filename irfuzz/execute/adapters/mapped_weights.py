@@ -67,7 +67,7 @@ def mapped_model(program: Program) -> MappedModel | None:
 
 
 def mapped_bytes(program: Program) -> int:
-    """Bytes of the large weights of a program that lie in files."""
+    """Bytes of the large weights of a program that lie in files, so that workers map them and are not sent them."""
     return sum(span.size for span in _spans(program))
 
 

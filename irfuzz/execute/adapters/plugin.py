@@ -87,7 +87,7 @@ class PluginAdapter:
         return f"{Path(self.folder, place).absolute()}:{name}" if place.endswith(".py") else self.source
 
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
-        """Nothing can be said before its worker has started."""
+        """Always empty: nothing can be said before its worker has started and imported the class."""
         return ""
 
     def not_there(self) -> str:
@@ -104,7 +104,7 @@ class PluginAdapter:
         return {"do": "describe", "class": self.source, "folder": self.folder}, []
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:  # noqa: ARG002 - the protocol's
-        """It is there when its worker has answered."""
+        """Always empty: it is there when its worker has answered."""
         return ""
 
     def prepare(
@@ -114,7 +114,14 @@ class PluginAdapter:
         inputs: Mapping[str, Value],
         targets: Sequence[Target],
     ) -> Request:
-        """The model's bytes, then the inputs."""
+        """The model's bytes, then the inputs.
+
+        Args:
+            program: not looked at.
+            model: ONNX bytes.
+            inputs: values by name.
+            targets: the one, or its other ways to run a model; the class is told which by its option ``way``.
+        """
         ways = [str(t.options.get("way", "")) for t in targets]
         message = {
             "do": "run",

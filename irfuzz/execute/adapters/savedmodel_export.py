@@ -26,7 +26,7 @@ def save_savedmodel(program: Program, folder: Path, seconds: float = 300.0) -> d
 
     Args:
         program: what to write.
-        folder: where to; it must exist.
+        folder: into which it is written; it must exist.
         seconds: how long TensorFlow may take.
 
     Returns:

@@ -35,7 +35,7 @@ class Baseline:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Begin with the imports."""
+        """Begin with the imports, so that the first model need not wait for them."""
         self._worker.start()
 
     def close(self) -> None:
@@ -46,7 +46,17 @@ class Baseline:
     def finish(
         self, adapter: ToolAdapter, results: Sequence[RunResult], request: Request, *, fresh: bool
     ) -> list[RunResult]:
-        """Results with what the made models compute in place of the models."""
+        """Results with what the made models compute in place of the models.
+
+        Args:
+            adapter: of the tools.
+            results: of its targets; what did not end well, or made no model, stays as it is.
+            request: that they answered; it holds the model from which they made theirs, and its inputs.
+            fresh: run each made model in a new process.
+
+        Returns:
+            In the same order. A made model that fails is only the tool's fault if the one before it runs.
+        """
         return [
             self._finished(adapter, r, request, fresh=fresh) if r.exit is Exit.OK and "model" in r.outputs else r
             for r in results

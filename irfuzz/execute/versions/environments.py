@@ -66,12 +66,21 @@ class Environment:
 
 
 def usual_name(distribution: str, version: str) -> str:
-    """The name of an environment for which the user chose none."""
+    """The name of an environment for which the user chose none: ``onnxruntime-1.20.1``.
+
+    Args:
+        distribution: as pip calls it.
+        version: of it.
+    """
     return f"{distribution}-{version}"
 
 
 def folder() -> Path:
-    """Where environments are: ``$IRFUZZ_HOME``, else ``irfuzz`` in ``$XDG_DATA_HOME`` or ``~/.local/share``."""
+    """The folder of all environments: ``$IRFUZZ_HOME``, else ``irfuzz`` in ``$XDG_DATA_HOME`` or ``~/.local/share``.
+
+    Returns:
+        An absolute path that ends in ``environments``. It need not exist, and is not made.
+    """
     home = os.environ.get(HOME)
     if home:
         return Path(home).expanduser().absolute() / "environments"
@@ -81,15 +90,26 @@ def folder() -> Path:
 
 
 def record(name: str) -> Path:
-    """The file that makes an environment count; written last."""
+    """The file that makes an environment count; written last.
+
+    Args:
+        name: of the environment.
+
+    Returns:
+        A path, whether the environment is there or not.
+    """
     return folder() / name / "environment.json"
 
 
 def installed() -> tuple[Environment, ...]:
     """Every environment that is complete, by distribution and version.
 
+    Returns:
+        Older versions first; empty if there is no folder. Those without a record, which a stopped installation leaves,
+        are left out.
+
     Raises:
-        UsageError: a record cannot be read.
+        UsageError: the folder or a record cannot be read.
     """
     try:
         names = sorted(entry.name for entry in os.scandir(folder()) if entry.is_dir())
@@ -103,6 +123,9 @@ def installed() -> tuple[Environment, ...]:
 
 def read(path: Path) -> Environment:
     """What a record says.
+
+    Args:
+        path: of the file, as ``record`` gives it.
 
     Raises:
         UsageError: it is no record, or one of another version of irfuzz.
@@ -120,7 +143,11 @@ def read(path: Path) -> Environment:
 
 
 def write(environment: Environment) -> None:
-    """Let an environment count from now on."""
+    """Let an environment count from now on.
+
+    Args:
+        environment: whose folder is there. The record replaces an older one in a single step, whole or not at all.
+    """
     path = record(environment.name)
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps({"schema": SCHEMA, **asdict(environment)}, indent=1))
@@ -128,7 +155,11 @@ def write(environment: Environment) -> None:
 
 
 def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
-    """Sorts versions by their numbers; a pre-release (``1.0rc1``, ``1.0.dev2``) comes before its release."""
+    """Sorts versions by their numbers; a pre-release (``1.0rc1``, ``1.0.dev2``) comes before its release.
+
+    Args:
+        version: of any form. ``1.0.post1`` comes after ``1.0``; what follows a plus does not count.
+    """
     parts: list[tuple[int, int | str]] = []
     for number, word in re.findall(r"(\d+)|([a-z]+)", version.lower().partition("+")[0]):
         parts.append((1, int(number)) if number else (2 if word == "post" else -1, word))

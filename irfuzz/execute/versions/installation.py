@@ -92,7 +92,14 @@ class PackageSource:
     built: bool = False
 
     def flags(self, distribution: str) -> list[str]:
-        """Of ``pip install``; what scripts import beside the component is never built, for no script is worth it."""
+        """Of ``pip install``; what scripts import beside the component is never built, for no script is worth it.
+
+        Args:
+            distribution: the component's; it may be built, unless ``built`` is set.
+
+        Returns:
+            Arguments for the command line, before the requirements.
+        """
         place = self.wheels
         folder = [] if place is None else ["--no-index", "--find-links", str(place.expanduser().absolute())]
         names = dict.fromkeys((*COMPANIONS, distribution))
@@ -122,6 +129,9 @@ INDEX = PackageSource()
 def read_wish(text: str) -> WantedEnvironment:
     """``onnxruntime==1.29.0``, or the path of a wheel.
 
+    Args:
+        text: of the user; a wheel's name tells distribution and version, and the file must be there.
+
     Raises:
         UsageError: it is neither.
     """
@@ -139,7 +149,12 @@ def read_wish(text: str) -> WantedEnvironment:
 
 
 def adapter_for(distribution: str, packages: Iterable[str] = ()) -> Adapter | None:
-    """The adapter whose targets run a distribution, if there is one; of several, one that ``packages`` suffice for."""
+    """The adapter whose targets run a distribution, if there is one; of several, one that ``packages`` suffice for.
+
+    Args:
+        distribution: as pip calls it.
+        packages: distributions that are installed beside it; if they suffice for none the first adapter is given.
+    """
     own = [a for a in BUILT_IN if distribution in a.distributions]
     return next((a for a in own if not lacking(a, packages)), own[0] if own else None)
 
@@ -171,7 +186,7 @@ def add(
         others: further requirements, in pip's words.
         python: interpreter from which the environment is made: its path, or a version (``3.7``) that is looked for.
         name: of the environment; the usual one if empty.
-        source: where packages come from.
+        source: of the packages: an index or a folder.
         say: is told what goes on.
 
     Returns:
@@ -267,6 +282,9 @@ def _cannot_add(distribution: str, names: Iterable[str], said: str) -> str:
 
 def remove(name: str) -> None:
     """Delete an environment, also half of one.
+
+    Args:
+        name: of it. Its record goes first, so that it does not count from then on.
 
     Raises:
         UsageError: there is none of that name.
@@ -380,7 +398,15 @@ def _explain(said: str, requirements: Sequence[str], wheels: Path | None) -> str
 
 
 def told_by_pip(said: str) -> str:
-    """The error that pip gave, in one line."""
+    """The error that pip gave, in one line.
+
+    Args:
+        said: all that it wrote.
+
+    Returns:
+        That no version was found, if pip said so, else its last error, or its last line. Of more than 300 characters
+        the middle is left out.
+    """
     errors = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
     told = next((e for e in errors if "Could not find a version" in e), errors[-1] if errors else _last(said))
     return told if len(told) <= 300 else f"{told[:140]} ... {told[-150:]}"  # the newest versions stand last

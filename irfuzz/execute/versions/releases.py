@@ -167,7 +167,14 @@ def distribution_of(target: Target) -> str:
 
 
 def few_variants(targets: Sequence[Target]) -> list[Target]:
-    """The first and the last variant that is quick, or of all if none is."""
+    """The first and the last variant that is quick, or of all if none is.
+
+    Args:
+        targets: variants of one component in one version, at least one.
+
+    Returns:
+        One or two of them, in order.
+    """
     quick = [t for t in targets if not t.slow] or list(targets)
     return quick if len(quick) <= FEW else [quick[0], quick[-1]]
 

@@ -11,7 +11,11 @@ from irfuzz.export.source.emitter_context import Code, Emitted, EmitterContext, 
 
 
 def if_(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """If: only the branch taken is computed."""
+    """If: only the branch taken is computed.
+
+    Each branch becomes a local function without parameters, then ``y = If(c)`` becomes ``[y] = then_branch() if bool(c)
+    else else_branch()``. Values of the graph around it are read as Python reads those of an outer function.
+    """
     given = attributes(ctx, node)
     then, then_lines = _function(ctx, given["then_branch"], "then_branch")
     other, other_lines = _function(ctx, given["else_branch"], "else_branch")
@@ -20,7 +24,12 @@ def if_(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def loop(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Loop: the body gets the iteration, the condition and the states."""
+    """Loop: the body gets the iteration, the condition and the states.
+
+    The body becomes a local function, then ``y, rows = Loop(n, c, s)`` becomes ``[y, rows] = loop(body, n, c, [s],
+    [(dtype, shape)])``. A trip count or condition that is absent is ``None``. The last list has the type and shape of
+    one element of each stacked output, which no iterations at all need.
+    """
     graph: ir.Graph = attributes(ctx, node)["body"]
     body, lines = _function(ctx, graph, "body")
     states = [ctx.input(node, i) for i in range(2, len(node.inputs))]
@@ -30,7 +39,11 @@ def loop(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def scan(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Scan: the body gets the states and one element of each sequence."""
+    """Scan of opset 9 and newer: the body gets the states and one element of each sequence.
+
+    ``y, rows = Scan(s, xs, num_scan_inputs=1)`` becomes ``[y, rows] = scan(body, [s], [xs], [(dtype, shape)])``. Axes
+    and directions are keywords, passed only if the node has them.
+    """
     given = attributes(ctx, node)
     graph: ir.Graph = given["body"]
     body, lines = _function(ctx, graph, "body")
@@ -43,7 +56,11 @@ def scan(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def sequence_map(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """SequenceMap: the body gets one element of each sequence, and what are tensors as they are."""
+    """SequenceMap, from opset 17: the body gets one element of each sequence, and what are tensors as they are.
+
+    ``ys = SequenceMap(xs, t)`` becomes ``[ys] = sequence_map(body, [xs, t], 1)``, of which the last number is how many
+    outputs there are.
+    """
     body, lines = _function(ctx, attributes(ctx, node)["body"], "body")
     call = ctx.call("sequence_map", body, ctx.inputs(node), len(node.outputs))
     return StatementBlock((*lines, _assigned(ctx, node, call)))

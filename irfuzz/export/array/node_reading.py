@@ -25,7 +25,12 @@ TYPES = frozenset({"dtype", "output_datatype", "output_dtype", "precision", "sta
 
 
 def attributes(ctx: EmitterContext, node: ir.Node) -> dict[str, Any]:
-    """The node's attributes, and the defaults of its operator at this opset."""
+    """The node's attributes, and the defaults of its operator at this opset for those that it does not have.
+
+    Returns:
+        A new dictionary by name. Numbers, strings and lists are Python's; tensors and graphs are the node's own, not
+            copies. An attribute that has neither a value nor a default is not in it.
+    """
     return {**_defaults(node.op_type, ctx.opset), **{name: given.value for name, given in node.attributes.items()}}
 
 
@@ -94,7 +99,13 @@ def keywords(
 
 
 def elementwise(function: str) -> Emitter:
-    """A function of numpy's, or of the support package, in float64, rounded to the type of its argument."""
+    """A function of numpy's, or of the support package, in float64, rounded to the type of its argument.
+
+    With ``elementwise("np.exp")``, ``Exp(x)`` becomes ``rounded(np.exp, x)``. Only the first input is read.
+
+    Args:
+        function: as the module writes it; one without a dot is a support function and goes into the module, too.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         if "." not in function:
@@ -105,7 +116,14 @@ def elementwise(function: str) -> Emitter:
 
 
 def infix(symbol: str) -> Emitter:
-    """``a symbol b``."""
+    """An operator of Python's on both inputs: with ``infix("+")``, ``Add(a, b)`` becomes ``a + b``.
+
+    Before opset 7, if ``broadcast`` and ``axis`` are set, the second operand is ``begin_at(b, a, axis)``, which puts
+    its axes at that place.
+
+    Args:
+        symbol: of the operator; numpy's own rules for types and broadcasting hold.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         a, b = _operands(ctx, node)
@@ -115,7 +133,13 @@ def infix(symbol: str) -> Emitter:
 
 
 def binary(function: str) -> Emitter:
-    """``function(a, b)``."""
+    """A function of both inputs: with ``binary("np.equal")``, ``Equal(a, b)`` becomes ``np.equal(a, b)``.
+
+    Before opset 7, if ``broadcast`` and ``axis`` are set, the second operand is ``begin_at(b, a, axis)``.
+
+    Args:
+        function: as the module writes it; one without a dot is a support function.
+    """
     return lambda ctx, node: ctx.call(function, *_operands(ctx, node))
 
 
@@ -129,12 +153,26 @@ def _operands(ctx: EmitterContext, node: ir.Node) -> tuple[Code | None, Code | N
 
 
 def before(opset: int, old: Emitter, new: Emitter) -> Emitter:
-    """``old`` for programs of an older opset, ``new`` from ``opset`` on."""
+    """An emitter that asks at each node for the opset of its program.
+
+    Args:
+        opset: version of the default domain, the first one that ``new`` is for.
+        old: for programs of an older opset.
+        new: from ``opset`` on. ``before(13, op("softmax_rows"), op("softmax"))`` is Softmax, for example.
+    """
     return lambda ctx, node: (old if ctx.opset < opset else new)(ctx, node)
 
 
 def unless(refusal: Callable[[EmitterContext, ir.Node, Mapping[str, Any]], str], emitter: Emitter) -> Emitter:
-    """``emitter``, unless a reason is given why the node has no exact form."""
+    """``emitter``, unless a reason is given why the node has no exact form.
+
+    The emitter that this returns raises ``Unsupported`` with the reason; nothing is emitted then.
+
+    Args:
+        refusal: gets the context, the node and its attributes with defaults, and gives the reason; an empty string lets
+            the node pass.
+        emitter: for nodes that pass.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         why = refusal(ctx, node, attributes(ctx, node))

@@ -15,10 +15,16 @@ lower_model = partial(lowering.lower_model, KERAS)
 
 
 def lower(program: Program) -> ModuleSource:
-    """Lower a program whose inputs all have a first axis.
+    """Lower a program whose inputs all have a first axis, which Keras takes for the batch.
+
+    Args:
+        program: it stays as it is; calls of layers of a Keras file become these layers again if they fit.
+
+    Returns:
+        A module that makes a functional Keras model, and its arrays.
 
     Raises:
-        Unsupported: layers and operations of Keras do not say it exactly.
+        Unsupported: layers and operations of Keras do not say it exactly; it has no input, or a scalar one.
     """
     program = with_layers(program)
     graph = program.model.graph

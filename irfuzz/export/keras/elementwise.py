@@ -14,7 +14,14 @@ from irfuzz.export.source.emitter_context import Code, Emitted, Emitter, Emitter
 
 
 def unary(operation: str, check: Callable[[EmitterContext, ir.Node], None] = floats_only) -> Emitter:
-    """An operation of ``keras.ops`` on floating numbers, or on what ``check`` lets pass."""
+    """An emitter of an operation of ``keras.ops`` on floating numbers, or on what ``check`` lets pass.
+
+    With ``unary("exp")``, ``Exp(x)`` becomes ``keras.ops.exp(x)``. No attribute is read.
+
+    Args:
+        operation: name in ``keras.ops``.
+        check: raises ``Unsupported`` for nodes whose element types Keras does not compute in exactly.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         check(ctx, node)
@@ -24,7 +31,14 @@ def unary(operation: str, check: Callable[[EmitterContext, ir.Node], None] = flo
 
 
 def compared(operation: str) -> Emitter:
-    """An operation on two or three values of any type that the model can hold."""
+    """An emitter of an operation on one to three values of any type that the model can hold.
+
+    With ``compared("less")``, ``Less(a, b)`` becomes ``keras.ops.less(a, b)``. All inputs of the node are passed in
+    order, and no attribute is read.
+
+    Args:
+        operation: name in ``keras.ops``; no type is checked, so it must be exact on every one.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         return ctx.call(f"keras.ops.{operation}", *ctx.inputs(node))
@@ -33,7 +47,14 @@ def compared(operation: str) -> Emitter:
 
 
 def binary(operation: str) -> Emitter:
-    """An operation on two floating numbers."""
+    """An emitter of an operation on two floating numbers of one type; others raise ``Unsupported``, since Keras would
+    promote them.
+
+    With ``binary("divide")``, ``Div(a, b)`` becomes ``keras.ops.divide(a, b)``.
+
+    Args:
+        operation: name in ``keras.ops``.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         floats_only(ctx, node)
@@ -44,7 +65,15 @@ def binary(operation: str) -> Emitter:
 
 
 def merging(name: str, operation: str) -> Emitter:
-    """A merging layer; without ``operation`` only if all shapes are the same."""
+    """An emitter of a merging layer; without ``operation`` only if all shapes are the same.
+
+    With ``merging("Maximum", "maximum")``, ``Max(a, b)`` becomes ``merged("Maximum", "maximum", [a, b])``, which is a
+    layer for equal shapes and operations for others. Booleans raise ``Unsupported``.
+
+    Args:
+        name: of the layer in ``keras.layers``.
+        operation: name in ``keras.ops``; empty for Mean, which has none and then takes neither integers nor constants.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         numbers_only(ctx, node)
@@ -61,7 +90,11 @@ def merging(name: str, operation: str) -> Emitter:
 
 
 def add(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Add; the bias of a Dense layer if it is that."""
+    """Add; the bias of a Dense layer if it is that.
+
+    ``Add(MatMul(x, w), b)`` becomes ``dense(x, w, b)`` if ``biased`` says so of the product, which then has no line of
+    its own. Any other Add becomes ``merged("Add", "add", [a, b])``.
+    """
     for value in node.inputs:
         producer = None if value is None else value.producer()
         if producer is not None and biased(ctx, producer) is node:
@@ -72,7 +105,13 @@ def add(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def activation(name: str) -> Emitter:
-    """An Activation layer."""
+    """An emitter of an Activation layer on floating numbers; others raise ``Unsupported``.
+
+    With ``activation("tanh")``, ``Tanh(x)`` becomes ``keras.layers.Activation("tanh", dtype="float32")(x)``.
+
+    Args:
+        name: of the function in ``keras.activations``.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         floats_only(ctx, node)
@@ -82,7 +121,9 @@ def activation(name: str) -> Emitter:
 
 
 def leaky_relu(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """LeakyRelu."""
+    """LeakyRelu: ``LeakyRelu(x, alpha=0.5)`` becomes ``keras.layers.LeakyReLU(0.5, dtype="float32")(x)``. A slope below
+    0 raises ``Unsupported``, as Keras takes none; so do types that are not floating.
+    """
     floats_only(ctx, node)
     slope = float(ctx.attr(node, "alpha"))
     if slope < 0:
@@ -91,13 +132,19 @@ def leaky_relu(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def elu(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Elu."""
+    """Elu: ``Elu(x, alpha=0.5)`` becomes ``keras.layers.ELU(0.5, dtype="float32")(x)``. Types that are not floating
+    raise ``Unsupported``.
+    """
     floats_only(ctx, node)
     return layer(ctx, node, "ELU", float(ctx.attr(node, "alpha")))
 
 
 def selu(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Selu with the constants of its paper."""
+    """Selu with the constants of its paper, which ONNX has as defaults, in float32.
+
+    ``Selu(x)`` becomes ``keras.layers.Activation("selu", dtype="float32")(x)``. Other constants raise ``Unsupported``,
+    and so does float64, since ONNX's constants are float32.
+    """
     single(ctx, node)
     given = (ctx.attr(node, "alpha"), ctx.attr(node, "gamma"))
     if not np.allclose(given, (1.6732632423543772, 1.0507009873554805), rtol=1e-7):
@@ -106,7 +153,11 @@ def selu(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def gelu(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Gelu, by the error function or by the hyperbolic tangent."""
+    """Gelu, from opset 20, by the error function or by the hyperbolic tangent.
+
+    ``Gelu(x)`` becomes ``keras.activations.gelu(x, approximate=False)``; the tangent (``approximate="tanh"``) is for
+    float32 only. Other types raise ``Unsupported``.
+    """
     floats_only(ctx, node)
     form = ctx.attr(node, "approximate", "none")
     if form == "tanh":
@@ -115,7 +166,11 @@ def gelu(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def hard_sigmoid(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """HardSigmoid with the slope that Keras has."""
+    """HardSigmoid with the slope that Keras has, 1/6, and the offset 0.5, in float32; others raise ``Unsupported``,
+    ONNX's own default of 0.2 among them.
+
+    ``HardSigmoid(x, alpha=1/6)`` becomes ``keras.layers.Activation("hard_sigmoid", dtype="float32")(x)``.
+    """
     single(ctx, node)
     alpha, beta = ctx.attr(node, "alpha"), ctx.attr(node, "beta")
     if np.float32(alpha) != np.float32(1 / 6) or beta != 0.5:
@@ -124,13 +179,20 @@ def hard_sigmoid(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def hard_swish(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """HardSwish."""
+    """HardSwish, from opset 14: ``HardSwish(x)`` becomes ``keras.layers.Activation("hard_silu", dtype="float32")(x)``.
+    Another type than float32 raises ``Unsupported``, since the constants differ.
+    """
     single(ctx, node)
     return activation("hard_silu")(ctx, node)
 
 
 def softmax(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Softmax and LogSoftmax along one axis."""
+    """Softmax and LogSoftmax along one axis.
+
+    ``Softmax(x, axis=1)`` becomes ``keras.layers.Softmax(1, dtype="float32")(x)``, or ``keras.ops.softmax(x, axis=0)``
+    of a vector; LogSoftmax is always an operation. ``Unsupported`` is raised for scalars, unknown shapes, and before
+    opset 13 for other axes than the last.
+    """
     floats_only(ctx, node)
     assert node.inputs[0] is not None
     shape, axis = ctx.shape(node.inputs[0]), ctx.attr(node, "axis")
@@ -146,7 +208,12 @@ def softmax(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def clip(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Clip; a bounded ReLU if it starts at zero."""
+    """Clip; a bounded ReLU if it starts at zero.
+
+    ``Clip(x, 0, 6)`` becomes ``keras.layers.ReLU(max_value=6.0, dtype="float32")(x)`` if both bounds are constant and
+    ``x`` is floating. Else it becomes ``keras.ops.minimum(keras.ops.maximum(x, low), high)``, without the part of a
+    bound that is absent. Before opset 11 bounds are attributes.
+    """
     numbers_only(ctx, node)
     if ctx.opset < 11:
         bounds: list[Any] = [ctx.attr(node, "min"), ctx.attr(node, "max")]
@@ -167,7 +234,11 @@ def clip(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def cast(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Cast between the types that the model can hold."""
+    """Cast between the types that the model can hold: float32, float64, int32, int64 and booleans; others raise
+    ``Unsupported``.
+
+    ``Cast(x, to=1)`` becomes ``keras.ops.cast(x, "float32")``.
+    """
     to = ir.DataType(ctx.attr(node, "to"))
     if to not in SPELLED or ctx.dtype(node.inputs[0]) not in SPELLED:
         raise ctx.unsupported(node, f"no exact Keras arithmetic for element type {to.name}")

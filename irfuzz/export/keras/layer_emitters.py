@@ -21,7 +21,17 @@ SPELLED = {
 
 
 def layer(ctx: EmitterContext, node: ir.Node, name: str, *args: Any, **options: Any) -> str:
-    """What a layer of ``keras.layers``, in the element type of the node's first input, gives for that."""
+    """What a layer of ``keras.layers``, in the element type of the node's first input, gives for that.
+
+    ``layer(ctx, node, "ELU", 0.5)`` gives ``keras.layers.ELU(0.5, dtype="float32")(x)``.
+
+    Args:
+        ctx: of the program.
+        node: whose first input the layer is called with; its type has to be known.
+        name: of the layer.
+        *args: of the layer's constructor.
+        **options: the same, by name; those that are ``None`` are left out.
+    """
     dtype = ctx.dtype(node.inputs[0])
     assert dtype is not None
     made = ctx.call(f"keras.layers.{name}", *args, **options, dtype=Code(SPELLED[dtype]))
@@ -45,7 +55,12 @@ def _strides(found: Window) -> dict[str, Any]:
 
 
 def conv(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Conv, grouped or with a group for each channel."""
+    """Conv, grouped or with a group for each channel.
+
+    ``Conv(x, w, b, strides=[2, 2])`` becomes ``conv(x, w, b, strides=(2, 2))``, and with one input channel in each
+    group, 1 or 2 inner axes and equal strides ``depthwise_conv``. Weights have to be constant and sizes known; strides
+    together with dilations raise ``Unsupported``.
+    """
     float_data(ctx, node)
     kernel, _ = held(ctx, node, 1, 2)
     assert kernel is not None
@@ -61,7 +76,12 @@ def conv(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def conv_transpose(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """ConvTranspose: the whole, of which the pads are cropped."""
+    """ConvTranspose: the whole, of which the pads are cropped.
+
+    ``ConvTranspose(x, w, pads=[1, 1])`` becomes ``conv_transpose(x, w, crops=((1, 1),))``; what is cropped at the end
+    follows from the known size of the result. Groups, dilations, ``output_shape``, SAME pads and a result beyond the
+    kernel's reach raise ``Unsupported``.
+    """
     float_data(ctx, node)
     kernel, _ = held(ctx, node, 1, 2)
     assert kernel is not None
@@ -111,7 +131,12 @@ def _pooled(ctx: EmitterContext, node: ir.Node) -> tuple[Window, tuple[int, ...]
 
 
 def max_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """MaxPool without Indices."""
+    """MaxPool without Indices: ``MaxPool(x, kernel_shape=[2], strides=[2])`` becomes ``max_pool(x, (2,),
+    strides=(2,))``.
+
+    Pads follow as ``padding="same"`` or ``pads``; with ``ceil_mode`` they are enlarged at the end. Dilations, and
+    Indices that somebody reads, raise ``Unsupported``.
+    """
     if len(wanted(node)) > 1:
         raise ctx.unsupported(node, "Keras gives no indices")
     found, beyond = _pooled(ctx, node)
@@ -124,7 +149,12 @@ def max_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def average_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """AveragePool, if what stands around counts or is what Keras leaves out."""
+    """AveragePool, if what stands around counts or is what Keras leaves out.
+
+    ``AveragePool(x, kernel_shape=[2])`` becomes ``average_pool(x, (2,), strides=(1,))``. With ``count_include_pad`` the
+    pads are zeros around the input; without it they have to be those of ``padding="same"``. Windows that reach beyond
+    the end raise ``Unsupported``.
+    """
     found, beyond = _pooled(ctx, node)
     if any(beyond):
         raise ctx.unsupported(node, "Keras has no average of a window that reaches beyond the end")
@@ -138,7 +168,14 @@ def average_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def global_pool(function: str) -> Emitter:
-    """GlobalAveragePool and GlobalMaxPool."""
+    """An emitter of GlobalAveragePool or GlobalMaxPool.
+
+    With ``global_pool("global_max_pool")``, ``GlobalMaxPool(x)`` becomes ``global_max_pool(x)``. Other than 1 to 3
+    inner axes, and sizes that are 0 or not known, raise ``Unsupported``.
+
+    Args:
+        function: support function that makes the layer.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         float_data(ctx, node)
@@ -151,7 +188,12 @@ def global_pool(function: str) -> Emitter:
 
 
 def resize(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Resize by whole factors, to the nearest; or of images, linearly between the middles of pixels."""
+    """Resize, from opset 11, by whole factors, to the nearest; or of images, linearly between the middles of pixels.
+
+    ``Resize(x, "", scales)`` becomes ``up_sampling(x, (2, 2))``, and in mode ``linear`` ``up_sampling(x, (2, 2),
+    "bilinear")``. The factors are those of the known sizes of input and result; whatever is not such an enlargement of
+    1 to 3 inner axes raises ``Unsupported``.
+    """
     float_data(ctx, node)
     shape, goal = shape_of(ctx, node, node.inputs[0]), shape_of(ctx, node, node.outputs[0])
     where, mode = ctx.attr(node, "coordinate_transformation_mode", "half_pixel"), ctx.attr(node, "mode")
@@ -188,7 +230,15 @@ def _is_dense(ctx: EmitterContext, node: ir.Node) -> bool:
 
 
 def biased(ctx: EmitterContext, node: ir.Node) -> ir.Node | None:
-    """The Add of a bias behind a product, if nothing else reads the product."""
+    """The Add of a bias behind a product, if nothing else reads the product.
+
+    Args:
+        ctx: of the program.
+        node: any node; only a MatMul of floats with a constant matrix can have such an Add.
+
+    Returns:
+        The Add, if its other operand is a constant vector with an element for each column; else ``None``.
+    """
     if not _is_dense(ctx, node) or node.outputs[0].is_graph_output():
         return None
     uses = list(node.outputs[0].uses())
@@ -201,12 +251,22 @@ def biased(ctx: EmitterContext, node: ir.Node) -> ir.Node | None:
 
 
 def dense(ctx: EmitterContext, node: ir.Node, bias: Code | None) -> str:
-    """The layer of a product, with the bias that is added to it."""
+    """The layer of a product, with the bias that is added to it: ``dense(x, w, b)``, or ``dense(x, w)`` without one.
+
+    Args:
+        ctx: of the program.
+        node: the MatMul, whose two inputs are the data and the matrix [in, out].
+        bias: identifier of a vector [out]; ``None`` for none.
+    """
     return ctx.call("dense", ctx.input(node, 0), ctx.input(node, 1), bias)
 
 
 def matmul(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """MatMul: a Dense layer if the matrix is constant, which holds the bias that follows, too."""
+    """MatMul: a Dense layer if the matrix is constant, which holds the bias that follows, too.
+
+    ``MatMul(x, w)`` becomes ``dense(x, w)`` if ``w`` is a constant matrix and ``x`` has a known rank above 1, else
+    ``keras.ops.matmul(x, w)``. If a bias is added to the product, nothing is emitted here, but all of it at the Add.
+    """
     float_data(ctx, node)
     if biased(ctx, node) is not None:
         return StatementBlock(())
@@ -216,7 +276,13 @@ def matmul(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def gemm(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Gemm: a Dense layer if the matrix is constant and nothing is scaled."""
+    """Gemm: a Dense layer if the matrix is constant and nothing is scaled.
+
+    ``Gemm(a, b, c)`` becomes ``dense(a, b, c)``. Other factors multiply ``dense(a, b)`` or ``c`` by
+    ``keras.ops.multiply``, and a bias that is computed or of another shape than (n,) or (1, n) follows by
+    ``keras.ops.add``; a matrix that is computed makes the product ``keras.ops.matmul``. Types that are not floating
+    raise ``Unsupported``.
+    """
     float_data(ctx, node)
     a, b, c = (ctx.input(node, place) for place in range(3))
     if ctx.attr(node, "transA"):
@@ -244,7 +310,11 @@ def _units(ctx: EmitterContext, node: ir.Node) -> int:
 
 
 def gather(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Gather: an Embedding layer if it takes rows of a constant table."""
+    """Gather: an Embedding layer if it takes rows of a constant table.
+
+    ``Gather(table, index)`` becomes ``embedding(index, table)`` if the table is a constant matrix of floats and the
+    index is computed, else ``keras.ops.take(table, index, axis=0)``.
+    """
     table, axis = ctx.constant(node.inputs[0]), ctx.attr(node, "axis")
     rows = table is not None and table.ndim == 2 and axis in (0, -2) and 0 not in table.shape
     if rows and ctx.constant(node.inputs[1]) is None and ctx.is_float(node.inputs[0]):
@@ -253,7 +323,11 @@ def gather(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def dropout(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Dropout that drops nothing, as in a model that is used."""
+    """Dropout that drops nothing, as in a model that is used.
+
+    ``Dropout(x)`` becomes ``keras.layers.Dropout(0.5, dtype="float32")(x)``. A mask that somebody reads, training, a
+    ratio that is computed, and one outside [0, 1) raise ``Unsupported``.
+    """
     float_data(ctx, node)
     if len(wanted(node)) > 1:
         raise ctx.unsupported(node, "Keras gives no mask")
@@ -273,7 +347,11 @@ def dropout(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def batch_norm(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """BatchNormalization with given statistics."""
+    """BatchNormalization with given statistics, from opset 9.
+
+    It becomes ``batch_norm(x, scale, b, mean, var, epsilon=...)``, a layer that holds all four, so that they have to be
+    constant. Training, further outputs in use and inputs of different types raise ``Unsupported``.
+    """
     float_data(ctx, node)
     training = ctx.opset >= 14 and ctx.attr(node, "training_mode")
     if training or ctx.opset < 9 or len(wanted(node)) > 1:
@@ -284,7 +362,11 @@ def batch_norm(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def layer_norm(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """LayerNormalization without its optional outputs."""
+    """LayerNormalization, from opset 17, without its optional outputs, in float32.
+
+    It becomes ``layer_norm(x, scale, b, axes=(1, 2), epsilon=...)``. Scale and bias have to be constant and of the
+    shape that is normalised, which must not begin at the first axis; all else raises ``Unsupported``.
+    """
     float_data(ctx, node)
     one_type(ctx, node)
     if len(wanted(node)) > 1:
@@ -302,12 +384,18 @@ def layer_norm(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def instance_norm(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """InstanceNormalization: a group for each channel."""
+    """InstanceNormalization: a group for each channel. It becomes ``group_norm(x, scale, b, groups=3, epsilon=...)``;
+    other types than float32, and a scale or bias that is computed, raise ``Unsupported``.
+    """
     return _groups(ctx, node, None)
 
 
 def group_norm(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """GroupNormalization with a scale for each channel (from opset 21)."""
+    """GroupNormalization with a scale for each channel (from opset 21; older ones raise ``Unsupported``).
+
+    It becomes ``group_norm(x, scale, b, groups=2, epsilon=...)``; other types than float32, and a scale or bias that is
+    computed, raise ``Unsupported``.
+    """
     if ctx.opset < 21:
         raise ctx.unsupported(node, "before opset 21 a scale belonged to a group")
     return _groups(ctx, node, ctx.attr(node, "num_groups"))
@@ -326,7 +414,11 @@ def _groups(ctx: EmitterContext, node: ir.Node, groups: int | None) -> Emitted:
 
 
 def prelu(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """PRelu with a slope that is one for all of the batch."""
+    """PRelu with a slope that is one for all of the batch: ``PRelu(x, slope)`` becomes ``prelu(x, slope)``.
+
+    The slope has to be constant; one that has elements for the batch, or that makes the result larger than ``x``,
+    raises ``Unsupported``.
+    """
     float_data(ctx, node)
     (slope,) = held(ctx, node, 1)
     assert slope is not None

@@ -38,7 +38,11 @@ class KeptLayer:
 
 
 def kept_layer(function: ir.Function) -> KeptLayer | None:
-    """The layer that a function is; ``None`` for other functions."""
+    """The layer that a function is, as its documentation says; ``None`` for other functions.
+
+    Only functions of the domain ``keras`` can be one. ``None`` is given, too, if their documentation is no JSON, lacks
+    an entry, is of another schema, or has ``null`` for the call.
+    """
     if function.domain != DOMAIN or not function.doc_string:
         return None
     try:
@@ -51,7 +55,9 @@ def kept_layer(function: ir.Function) -> KeptLayer | None:
 
 
 def is_layer(function: ir.Function) -> bool:
-    """Whether a Keras model has a layer for a function."""
+    """Whether a Keras model has a layer for a function, as ``kept_layer`` finds it; calls of all other functions are
+    inlined.
+    """
     return kept_layer(function) is not None
 
 
@@ -93,7 +99,16 @@ def _held(value: ir.Value | None) -> bool:
 
 
 def layer(ctx: EmitterContext, node: ir.Node, function: ir.Function) -> Emitted:
-    """The call of a support function that makes the layer, gives it its weights and reads them back."""
+    """The call of a support function that makes the layer, gives it its weights and reads them back.
+
+    It is ``layer_of_file(config, arguments, [inputs], [weights])`` with two strings of JSON, and gives a list: a node
+    with one output takes ``[0]`` of it.
+
+    Args:
+        ctx: of the program.
+        node: the call; its first inputs are tensors, the others weights.
+        function: that it calls, for which ``is_layer`` is true.
+    """
     about = kept_layer(function)
     assert about is not None
     names = ctx.inputs(node)

@@ -35,14 +35,23 @@ def _parts(ctx: EmitterContext, node: ir.Node) -> list[object]:
 
 
 def rnn(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """RNN."""
+    """RNN, from opset 7: it becomes ``simple_rnn(x, w, r, b, h, direction="forward", activation="tanh")``, a tuple of
+    (Y, Y_h).
+
+    Weights have to be constant. ``sequence_lens``, ``layout``, ``clip``, alphas and betas raise ``Unsupported``, and so
+    do activations other than Relu, Sigmoid and Tanh, or different ones for the two directions.
+    """
     (activation,) = _activations(ctx, node)
     direction = ctx.attr(node, "direction", "forward")
     return TupleExpression(ctx.call("simple_rnn", *_parts(ctx, node), direction=direction, activation=activation), 2)
 
 
 def gru(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """GRU, resetting before or behind the product."""
+    """GRU, from opset 7, resetting before or behind the product (``linear_before_reset``).
+
+    It becomes ``gru(x, w, r, b, h, direction="forward", activation="tanh", gate="sigmoid", reset_after=False)``, a
+    tuple of (Y, Y_h). What ``rnn`` refuses is refused here, too.
+    """
     gate, activation = _activations(ctx, node)
     call = ctx.call(
         "gru",
@@ -56,7 +65,11 @@ def gru(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def lstm(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """LSTM without peepholes, with one activation for the cell and what leaves it."""
+    """LSTM, from opset 7, without peepholes, with one activation for the cell and its output.
+
+    It becomes ``lstm(x, w, r, b, h, c, direction="forward", activation="tanh", gate="sigmoid")``, a tuple of (Y, Y_h,
+    Y_c). Peepholes and ``input_forget`` raise ``Unsupported``, and so does what ``rnn`` refuses.
+    """
     gate, activation, leaving = _activations(ctx, node)
     if activation != leaving or ctx.input_value(node, 7) is not None or ctx.attr(node, "input_forget"):
         raise ctx.unsupported(node, "peepholes, coupled gates, or two activations of the cell")

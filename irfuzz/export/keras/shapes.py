@@ -23,7 +23,11 @@ def _known(ctx: EmitterContext, node: ir.Node, place: int) -> tuple[int, ...] | 
 
 
 def constant(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Constant: an array of the npz."""
+    """Constant: an array of the npz, ``weights["name of the output"]``, at any size.
+
+    Numbers that are no tensor (``value_float``, ``value_floats``) become float32, as ONNX has it, and whole ones int64.
+    Strings and sparse values raise ``Unsupported``.
+    """
     array = ctx.constant(node.outputs[0])
     if array is None:
         raise ctx.unsupported(node, f"no tensor in attributes {', '.join(node.attributes)}")
@@ -34,7 +38,11 @@ def constant(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def constant_of_shape(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """ConstantOfShape, of a shape that is known."""
+    """ConstantOfShape, from opset 9, of a shape that is known; else ``Unsupported`` is raised.
+
+    ``ConstantOfShape(shape, value=[7])`` becomes ``np.full((2, 3), 7, "int64")``, an array and no layer; without
+    ``value`` it is 0.0 in float32.
+    """
     given = node.attributes.get("value")
     element = np.zeros(1, np.float32) if given is None else given.value.numpy().reshape(-1)
     dtype = ir.DataType.from_numpy(element.dtype)
@@ -43,17 +51,23 @@ def constant_of_shape(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def identity(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Identity."""
+    """Identity: ``Identity(x)`` becomes ``x``. No layer is made, and both names hold the same tensor."""
     return str(ctx.input(node, 0))
 
 
 def reshape(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Reshape, Squeeze and Unsqueeze, to sizes that are known."""
+    """Reshape, Squeeze and Unsqueeze, to sizes that are known.
+
+    All of them become ``reshape(x, (2, 3))`` with the sizes of the result, which the program's inference has found,
+    batch included; their other inputs are not read. ``Unsupported`` is raised if a size is not known.
+    """
     return ctx.call("reshape", ctx.input(node, 0), shape_of(ctx, node, node.outputs[0]))
 
 
 def flatten(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Flatten."""
+    """Flatten: ``keras.layers.Flatten(dtype="float32")(x)`` if all axes behind the first become one and ``x`` is
+    floating, else ``reshape(x, (6, 4))``. Sizes have to be known.
+    """
     shape = shape_of(ctx, node, node.inputs[0])
     if ctx.attr(node, "axis") in (1, 1 - len(shape)) and len(shape) > 1 and ctx.is_float(node.inputs[0]):
         return layer(ctx, node, "Flatten")
@@ -61,13 +75,19 @@ def flatten(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def transpose(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Transpose."""
+    """Transpose: ``Transpose(x, perm=[0, 2, 1])`` becomes ``transpose(x, (0, 2, 1))``; without ``perm`` all axes are
+    reversed. Sizes that are not known raise ``Unsupported``.
+    """
     rank = len(shape_of(ctx, node, node.inputs[0]))
     return ctx.call("transpose", ctx.input(node, 0), ctx.attr(node, "perm") or tuple(reversed(range(rank))))
 
 
 def trilu(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Trilu with a diagonal that is known."""
+    """Trilu, from opset 14, with a diagonal that is constant, 0 if it is absent.
+
+    ``Trilu(x, k)`` becomes ``keras.ops.triu(x, 1)``, and with ``upper=0`` ``keras.ops.tril(x, 1)``. Booleans raise
+    ``Unsupported``.
+    """
     if not ctx.is_plain(node.inputs[0]):
         raise ctx.unsupported(node, "booleans")
     diagonal = _known(ctx, node, 1) or (0,)
@@ -75,7 +95,11 @@ def trilu(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def depth_to_space(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """DepthToSpace, between two reshapes."""
+    """DepthToSpace, between two reshapes, of sizes that are known.
+
+    ``DepthToSpace(x, blocksize=2)`` becomes ``reshape(transpose(reshape(x, split), order), shape)`` with the tuples of
+    ``size_arithmetic``'s ``depth_steps``; before opset 11 there is no mode but DCR.
+    """
     sizes = shape_of(ctx, node, node.inputs[0])
     split, order, shape = depth_steps(sizes, ctx.attr(node, "blocksize"), ctx.attr(node, "mode", "DCR"))
     moved = ctx.call("transpose", Code(ctx.call("reshape", ctx.input(node, 0), split)), order)
@@ -83,12 +107,18 @@ def depth_to_space(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def concat(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Concat."""
+    """Concat: ``Concat(a, b, axis=1)`` becomes ``concat([a, b], 1)``, which makes a layer if the batch stays what it
+    is. Inputs that are absent are left out.
+    """
     return ctx.call("concat", ctx.given(node), ctx.attr(node, "axis"))
 
 
 def split(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Split, in parts whose sizes are known."""
+    """Split, in parts whose sizes are known, whether by an attribute, an input or equal parts.
+
+    ``a, b = Split(x, sizes, axis=1)`` becomes ``keras.ops.split(x, [2], axis=1)``: Keras takes the places between the
+    parts. One part is ``x`` itself.
+    """
     shape, axis = shape_of(ctx, node, node.inputs[0]), ctx.attr(node, "axis")
     sizes = [shape_of(ctx, node, value)[axis] for value in node.outputs]
     if sum(sizes) != shape[axis]:
@@ -100,12 +130,18 @@ def split(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def expand(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Expand."""
+    """Expand, from opset 8: ``Expand(x, shape)`` becomes ``keras.ops.broadcast_to(x, (2, 3))`` with the sizes of the
+    result, which have to be known; else ``Unsupported`` is raised.
+    """
     return ctx.call("keras.ops.broadcast_to", ctx.input(node, 0), shape_of(ctx, node, node.outputs[0]))
 
 
 def slice_(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Slice, spelled as Python does."""
+    """Slice, spelled as Python does: ``Slice(x, starts, ends, axes)`` becomes ``x[:, 1:3]``.
+
+    Positions are attributes before opset 10, then inputs, which have to be constant; negative and too great ones are
+    replaced by what they mean in the known shape. A part without elements is ``0:0``.
+    """
     if ctx.opset < 10:
         starts, ends, axes, steps = ctx.attr(node, "starts"), ctx.attr(node, "ends"), ctx.attr(node, "axes"), None
     else:
@@ -128,7 +164,15 @@ def _part(places: range, step: int) -> str:
 
 
 def reduced(operation: str) -> Emitter:
-    """A reduction over axes that are known."""
+    """An emitter of a reduction over axes that are known, of floating numbers.
+
+    With ``reduced("sum")``, ``ReduceSum(x, axes, keepdims=0)`` becomes ``keras.ops.sum(x, axis=(1,), keepdims=False)``.
+    No axes are all axes, or ``x`` itself with ``noop_with_empty_axes``. Integers, and axes of size 0, raise
+    ``Unsupported``.
+
+    Args:
+        operation: name in ``keras.ops``.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         if not ctx.is_float(node.inputs[0]):
@@ -147,7 +191,14 @@ def reduced(operation: str) -> Emitter:
 
 
 def arg(operation: str) -> Emitter:
-    """ArgMax and ArgMin, which give the first of equals."""
+    """An emitter of ArgMax or ArgMin, which give the first of equals, of floating numbers.
+
+    With ``arg("argmax")``, ``ArgMax(x, axis=1)`` becomes ``keras.ops.cast(keras.ops.argmax(keras.ops.add(x, 0.0),
+    axis=1, keepdims=True), "int64")``. ``select_last_index`` and integers raise ``Unsupported``.
+
+    Args:
+        operation: name in ``keras.ops``.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         if not ctx.is_float(node.inputs[0]) or ctx.attr(node, "select_last_index"):
@@ -162,7 +213,9 @@ def arg(operation: str) -> Emitter:
 
 
 def einsum(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Einsum on floating numbers."""
+    """Einsum, from opset 12, on floating numbers: ``Einsum(a, b, equation="ij,jk->ik")`` becomes
+    ``keras.ops.einsum("ij,jk->ik", a, b)``, blanks removed. An equation without its result raises ``Unsupported``.
+    """
     if not all(ctx.is_float(v) for v in node.inputs):
         raise ctx.unsupported(node, "integers")
     equation = ctx.attr(node, "equation").replace(" ", "")
@@ -172,7 +225,12 @@ def einsum(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def pad(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Pad: a ZeroPadding layer if it is one."""
+    """Pad: a ZeroPadding layer if it is one.
+
+    ``Pad(x, pads)`` becomes ``zero_padding(x, ((1, 1), (1, 1)))`` for zeros around the inner axes of floats of rank 4
+    or 5, else ``keras.ops.pad(x, pads, constant_values=2.0)``, or that with ``mode="reflect"``. Pads and value have to
+    be constant; negative pads and other modes raise ``Unsupported``.
+    """
     shape = shape_of(ctx, node, node.inputs[0])
     flat = ctx.attr(node, "pads") if ctx.opset < 11 else _known(ctx, node, 1)
     axes = _known(ctx, node, 3) if ctx.opset >= 18 else None

@@ -32,18 +32,37 @@ class Window:
     same: bool
 
     def reach(self, axis: int) -> int:
-        """Elements from the first to the last of the kernel."""
+        """Elements from the first to the last of the kernel, along an inner axis: a kernel of 3 with dilation 2 reaches
+        over 5.
+
+        Args:
+            axis: from 0, batch and channels not counted.
+        """
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
     def padding(self) -> dict[str, Any]:
-        """``padding`` or ``pads``; nothing if nothing stands around."""
+        """``padding`` or ``pads`` as keyword arguments; nothing if nothing stands around.
+
+        Returns:
+            ``{"padding": "same"}`` if the pads are those of TensorFlow's ``SAME``, else ``{"pads": ((1, 0), ...)}``
+                with (before, behind) of each inner axis.
+        """
         if not any(map(any, self.pads)):
             return {}
         return {"padding": "same"} if self.same else {"pads": self.pads}
 
 
 def window(ctx: EmitterContext, node: ir.Node, kernel: tuple[int, ...]) -> Window:
-    """The window of a node with sizes that are known."""
+    """The window of a node whose first input has known sizes (batch, channels, and 1 to 3 inner axes).
+
+    Args:
+        ctx: of the program.
+        node: a convolution or pool; ``strides``, ``dilations``, ``pads`` and ``auto_pad`` are read.
+        kernel: its size along each inner axis.
+
+    Raises:
+        Unsupported: sizes are not known or 0, there are more inner axes, or a pad is negative.
+    """
     x = ctx.input_value(node, 0)
     shape = None if x is None else ctx.shape(x)
     if shape is None:

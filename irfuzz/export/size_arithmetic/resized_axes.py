@@ -9,12 +9,22 @@ import numpy as np
 
 
 def resized_axes(rank, axes):
-    """The axes that are resized, counted from the first: all, if none are given."""
+    """The axes that are resized, counted from the first: all of ``rank``, if ``axes`` is ``None``; negative ones count
+    from the last.
+    """
     return tuple(range(rank)) if axes is None else tuple(a % rank for a in axes)
 
 
 def resize_targets(shape, scales, sizes, axes, policy):
-    """For each axis: (axis, scale, target size, target size before rounding down)."""
+    """For each axis: (axis, scale, target size, target size before rounding down).
+
+    Args:
+        shape: sizes of all axes.
+        scales: of each axis of ``axes``; read only without ``sizes``.
+        sizes: wanted ones of the same axes; ``None`` or empty if scales are given.
+        axes: which are resized, counted from the first.
+        policy: ``stretch``, or ``not_larger`` or ``not_smaller`` for one scale of all axes, the least or the greatest.
+    """
     targets = []
     if sizes:
         ratios = [size / shape[axis] for size, axis in zip(sizes, axes, strict=True)]
@@ -31,5 +41,8 @@ def resize_targets(shape, scales, sizes, axes, policy):
 
 
 def region_ends(roi, place, count):
-    """Where a region begins and ends along the axis at ``place`` of ``count`` resized ones, as parts of the axis."""
+    """Where a region begins and ends along the axis at ``place`` of ``count`` resized ones, as parts of the axis.
+
+    Without a region (``roi`` is ``None`` or empty) it is the whole axis, from 0.0 to 1.0.
+    """
     return (roi[place], roi[place + count]) if roi else (0.0, 1.0)

@@ -7,7 +7,9 @@ import math
 
 
 def reduced_axes(rank, axes, noop):
-    """Axes to reduce: all of them if none are given, unless ``noop``."""
+    """Axes to reduce, counted from the first: all of them if none are given (``None`` or empty), unless ``noop``, which
+    reduces none. A scalar has none.
+    """
     if axes:
         return [a % rank for a in axes] if rank else []
     return [] if noop else list(range(rank))
@@ -27,13 +29,18 @@ def reshaped_sizes(shape, wanted, allowzero, elements):
 
 
 def flat_sizes(sizes, axis):
-    """How many elements there are before ``axis``, and from it on."""
+    """How many elements there are before ``axis``, and from it on: the two sizes that Flatten gives. A negative axis
+    counts from the last.
+    """
     axis = axis + len(sizes) if axis < 0 else axis
     return math.prod(sizes[:axis]), math.prod(sizes[axis:])
 
 
 def depth_steps(sizes, block, mode):
-    """DepthToSpace of (N, C, H, W): a shape, an order of its axes, and the shape of the result; blocks first in DCR."""
+    """DepthToSpace of (N, C, H, W): a shape, an order of its axes, and the shape of the result; blocks first in DCR.
+
+    A lowering reshapes to the first, transposes by the second, and reshapes to the third. ``mode`` is DCR or CRD.
+    """
     n, c, h, w = sizes
     depth = c // (block * block)
     split = (n, depth, block, block, h, w) if mode == "CRD" else (n, block, block, depth, h, w)
@@ -42,7 +49,11 @@ def depth_steps(sizes, block, mode):
 
 
 def space_steps(sizes, block, mode):
-    """The same of SpaceToDepth; blocks before channels in DCR."""
+    """SpaceToDepth of (N, C, H, W): a shape, an order of its axes, and the shape of the result; blocks before channels
+    in DCR.
+
+    The steps are those of ``depth_steps``: reshape, transpose, reshape.
+    """
     n, c, h, w = sizes
     order = (0, 1, 3, 5, 2, 4) if mode == "CRD" else (0, 3, 5, 1, 2, 4)
     split = (n, c, h // block, block, w // block, block)
@@ -50,7 +61,12 @@ def space_steps(sizes, block, mode):
 
 
 def empty_stack_sizes(shape, axis, dtype):
-    """The shape of no tensors of ``shape`` along a new axis."""
+    """The shape of no tensors of ``shape`` along a new axis: it has size 0, and a negative ``axis`` counts from the end
+    of the result.
+
+    Raises:
+        NotImplementedError: the element type or the shape is not known (``None``).
+    """
     if dtype is None or shape is None:
         raise NotImplementedError("no iterations, and the shape of what they would give is not declared")
     shape = list(shape)

@@ -23,7 +23,18 @@ def window_pads(sizes, kernel, strides, dilations, pads, auto_pad):
 
 
 def pool_count(size, before, after, kernel, stride, dilation, ceil_mode):
-    """How many windows fit; with ``ceil_mode`` one that starts inside the input or its front padding may overhang."""
+    """How many windows fit along one axis; with ``ceil_mode`` one that starts inside the input or its front padding may
+    overhang.
+
+    Args:
+        size: of the axis.
+        before: padding in front of it.
+        after: padding behind it.
+        kernel: elements of a window.
+        stride: from one window to the next.
+        dilation: from one element of a window to the next.
+        ceil_mode: as ONNX has it.
+    """
     room = size + before + after - (dilation * (kernel - 1) + 1)
     if not ceil_mode:
         return room // stride + 1
@@ -32,7 +43,11 @@ def pool_count(size, before, after, kernel, stride, dilation, ceil_mode):
 
 
 def pool_geometry(sizes, kernel, strides, dilations, pads, auto_pad, ceil_mode):
-    """Strides, dilations, paddings and window counts of a pool with every default filled in."""
+    """Strides, dilations, paddings and window counts of a pool with every default filled in.
+
+    All of them are of the spatial axes; paddings are (before, after). ``ceil_mode`` has an effect only with
+    ``auto_pad`` NOTSET.
+    """
     rank = len(kernel)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     around = window_pads(sizes, kernel, strides, dilations, pads, auto_pad)
@@ -45,7 +60,10 @@ def pool_geometry(sizes, kernel, strides, dilations, pads, auto_pad, ceil_mode):
 
 
 def window_room(sizes, kernel, strides, dilations, pads, counts):
-    """What stands before and after each axis if ``counts`` windows begin at the padding: as far as the last reaches."""
+    """What stands before and after each axis if ``counts`` windows begin at the padding: as far as the last reaches.
+
+    The second number is negative if the last window ends before the axis does.
+    """
     room = []
     for i, size in enumerate(sizes):
         reach = (counts[i] - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1
@@ -54,7 +72,17 @@ def window_room(sizes, kernel, strides, dilations, pads, counts):
 
 
 def transposed_crops(full, sizes, strides, pads, auto_pad, extra, output_shape):
-    """What to add (negative: to cut off) before and after each axis of a full transposed convolution of ``sizes``."""
+    """What to add (negative: to cut off) before and after each axis of a full transposed convolution of ``sizes``.
+
+    Args:
+        full: sizes of the full convolution.
+        sizes: spatial sizes of its input.
+        strides: of each spatial axis.
+        pads: all beginnings, then all ends; ``None`` for none.
+        auto_pad: as ONNX has it.
+        extra: ``output_padding`` of each axis.
+        output_shape: wanted sizes, of which the last ones count; ``None`` if pads decide.
+    """
     if output_shape is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         output_shape = [size * stride for size, stride in zip(sizes, strides, strict=True)]
     rank = len(sizes)
@@ -71,14 +99,21 @@ def transposed_crops(full, sizes, strides, pads, auto_pad, extra, output_shape):
 
 
 def unpooled_sizes(sizes, kernel, strides, pads):
-    """Spatial sizes that a pool without dilations made ``sizes`` of, if these divide."""
+    """Spatial sizes that a pool without dilations made ``sizes`` of, if these divide.
+
+    Strides and pads that are ``None`` or empty are 1 and 0; pads are all beginnings, then all ends.
+    """
     rank = len(sizes)
     strides, pads = strides or [1] * rank, pads or [0] * 2 * rank
     return [(sizes[i] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + rank] for i in range(rank)]
 
 
 def column_plan(image, block, strides, dilations, pads):
-    """For Col2Im: strides, dilations, padded sizes, counts of blocks, and where the image is in the padded one."""
+    """For Col2Im: strides, dilations, padded sizes, counts of blocks, and where the image is in the padded one.
+
+    The last is a tuple of slices, of which two whole ones stand for batch and channels. Strides, dilations and pads
+    that are ``None`` or empty are 1, 1 and 0.
+    """
     rank = len(image)
     strides, dilations, pads = strides or [1] * rank, dilations or [1] * rank, pads or [0] * 2 * rank
     padded = [image[i] + pads[i] + pads[i + rank] for i in range(rank)]

@@ -55,7 +55,15 @@ class FrameworkDescription:
     layer: Callable[[EmitterContext, ir.Node, ir.Function], Emitted] | None = None
 
     def spelled(self, dtype: ir.DataType | int, where: str) -> str:
-        """How it spells ``dtype``. Raises ``Unsupported`` naming ``where`` for types that it cannot compute in."""
+        """How the framework spells ``dtype``, as ``torch.float32``.
+
+        Args:
+            dtype: an element type of ONNX, or its number.
+            where: the operator, input or constant that needs it, for the error.
+
+        Raises:
+            Unsupported: the framework cannot compute exactly in this type.
+        """
         known = ir.DataType(dtype)
         if known not in self.dtypes:
             raise Unsupported(

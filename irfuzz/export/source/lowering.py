@@ -33,13 +33,18 @@ OLDEST_OPSET = 6
 def lower(framework: FrameworkDescription, program: Program) -> ModuleSource:
     """Lower a program operator by operator.
 
-    The module computes each operator in the element type that ONNX gives its result. float16 and
-    bfloat16 elementwise operators have one rounding (float32 inside); matrix products,
-    convolutions, reductions, normalisations and other compositions of them compute in float32 and
-    round once at the end. Types that the framework lacks kernels for are widened or reinterpreted, exactly.
+    The module computes each operator in the element type that ONNX gives its result. float16 and bfloat16 elementwise
+    operators have one rounding (float32 inside); matrix products, convolutions, reductions, normalisations and other
+    compositions of them compute in float32 and round once at the end. Types that the framework lacks kernels for are
+    widened or reinterpreted, exactly.
+
+    Args:
+        framework: what the module computes with.
+        program: it stays as it is; calls of its local functions are inlined, but for layers that the framework keeps.
 
     Raises:
         Unsupported: an operator, attribute or element type has no exact form in the framework.
+        NoOperator: a node is of an operator of another domain that onnx does not know either.
     """
     program = without_functions(program, framework.keeps)
 
@@ -60,7 +65,19 @@ def lower_model(
     dtype_of: Callable[[ir.Value], ir.DataType | None] | None = None,
     shape_of: Callable[[ir.Value], tuple[int, ...] | None] = lambda _: None,
 ) -> ModuleSource:
-    """``lower`` for a model without facts; ``dtype_of`` and ``shape_of`` give what is known of its values."""
+    """``lower`` for a model without facts.
+
+    Args:
+        framework: what the module computes with.
+        model: it stays as it is: if functions are to be inlined, that is done on a copy.
+        dtype_of: element type of a value, ``None`` if unknown; by default what the model declares. It is not asked if
+            functions are inlined, since it knows the values of the original only.
+        shape_of: sizes of a value, ``None`` if unknown; by default the model's own shapes are all that is known.
+
+    Raises:
+        Unsupported: the opset is older than 6, or something has no exact form in the framework.
+        NoOperator: a node is of an operator of another domain that onnx does not know either.
+    """
     if not all(framework.keeps(function) for function in model.functions.values()):
         model = model.clone()
         InlinePass(lambda function: not framework.keeps(function))(model)

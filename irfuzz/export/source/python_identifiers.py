@@ -37,13 +37,24 @@ class PythonIdentifiers:
         self._given: dict[str, str] = {}
 
     def of(self, name: str) -> str:
-        """The identifier of ``name``; the same one each time."""
+        """The identifier of ``name``; the same one each time.
+
+        The first call of a name makes it by ``fresh``: ``layer/1:0`` becomes ``layer_1_0``, or ``layer_1_0_2`` if that
+        is taken.
+        """
         if name not in self._given:
             self._given[name] = self.fresh(name)
         return self._given[name]
 
     def fresh(self, hint: str) -> str:
-        """An identifier like ``hint`` that nothing else has."""
+        """An identifier like ``hint`` that nothing else has, and that later calls do not give again.
+
+        Characters that an identifier may not have become underscores, outer underscores are cut off, and one that
+        begins with a digit gets a ``v`` in front. Keywords, builtins and reserved names count as taken.
+
+        Args:
+            hint: any text; an empty one gives ``value``.
+        """
         base = re.sub(r"[^0-9A-Za-z_]", "_", hint).strip("_") or "value"
         if base[0].isdigit():
             base = "v" + base

@@ -35,6 +35,12 @@ PLAN = "irfuzz.export.size_arithmetic"
 def pieces(package: str) -> dict[str, Piece]:
     """Every top-level definition of the support modules in ``package``, and of the plan, by name.
 
+    Modules are read as text, in alphabetical order, the plan's first; nothing is imported. Definitions are functions
+    and assignments to one name. The result is kept for later calls and must not be edited.
+
+    Args:
+        package: its import name, as ``irfuzz.export.torch.support``.
+
     Raises:
         InternalError: two share a name.
     """
@@ -73,7 +79,17 @@ def _defined(statement: ast.stmt) -> str | None:
 
 
 def support_text(names: Iterable[str], package: str) -> list[str]:
-    """Source of the named functions and of all that they use, constants first, each text ready to print."""
+    """Source of the named functions and of all that they use, constants first, each text ready to print.
+
+    Within constants and within functions the order is that of ``pieces``; each stands once.
+
+    Args:
+        names: of functions or constants.
+        package: import name of the support package.
+
+    Raises:
+        InternalError: the package has no definition of a name.
+    """
     table = pieces(package)
     needed: set[str] = set()
     todo = list(names)

@@ -27,7 +27,12 @@ def _left(ctx: EmitterContext, values: Sequence[ir.Value]) -> str:
 
 
 def if_(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """If: only the branch taken is computed."""
+    """If: only the branch taken is computed.
+
+    Both branches become local functions without parameters that return a tuple, then ``y = If(c)`` becomes ``(y,) =
+    branch(c, then, otherwise)``. A condition that only a run of TensorFlow's graph can tell becomes a ``tf.cond``
+    there.
+    """
     then, otherwise = ctx.fresh("then"), ctx.fresh("otherwise")
     count = len(node.outputs)
     lines = _function(ctx, then, ctx.attr(node, "then_branch"), (count,), comment(node))
@@ -38,7 +43,12 @@ def if_(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def loop(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Loop: a trip count, a condition, both or neither; scanned values are stacked along a new first axis."""
+    """Loop: a trip count, a condition, both or neither; scanned values are stacked along a new first axis.
+
+    The body becomes a local function, then ``y, rows = Loop(n, c, s)`` becomes ``(y,), scanned = loop(n, c, body, (s,),
+    1)`` and ``rows = stacked(scanned[0], 0, dtype, shape)``. Both a trip count and a condition that are absent are
+    ``None``.
+    """
     body: ir.Graph = ctx.attr(node, "body")
     function = ctx.fresh("body")
     first = tuple(Code(ctx.input(node, i) or "None") for i in range(2, len(node.inputs)))
@@ -56,5 +66,9 @@ def loop(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def sequence_at(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """SequenceAt; negative positions count from the end."""
+    """SequenceAt, from opset 11: ``SequenceAt(s, i)`` becomes ``sequence_at(s, i)``. Negative positions count from the
+    end.
+
+    A position that only a run of TensorFlow's graph can tell raises ``NotImplementedError`` when the module runs.
+    """
     return ctx.call("sequence_at", *ctx.inputs(node))

@@ -43,6 +43,12 @@ class AffectedVersions:
     def runner(self, targets: Sequence[Target]) -> Runner:
         """A runner of these targets, as far as they start.
 
+        Args:
+            targets: of other versions. A runner that has all of them already is given again.
+
+        Returns:
+            An open runner, which ``close`` ends; callers must not.
+
         Raises:
             UsageError: none of them does.
         """
@@ -65,7 +71,7 @@ class AffectedVersions:
         """Run a finding's program on other installed versions of the blamed component, with the same witnesses.
 
         Each version takes the place of the blamed one, with the same variants. Versions that took part and are not
-        blamed bear witness, as they did before. Of many versions those are asked that tell where it came and went.
+        blamed bear witness, as they did before. Of many versions those are asked that tell in which it came and went.
 
         Args:
             finding: best made small; with its results.
@@ -147,7 +153,15 @@ def _in_order(found: Iterable[VersionAnswer]) -> tuple[VersionAnswer, ...]:
 
 
 def with_others(now: Sequence[VersionAnswer], before: Sequence[VersionAnswer]) -> tuple[VersionAnswer, ...]:
-    """New answers, and of earlier ones those of versions that were not asked again."""
+    """New answers, and of earlier ones those of versions that were not asked again.
+
+    Args:
+        now: new ones.
+        before: earlier ones.
+
+    Returns:
+        One for each version, oldest first.
+    """
     asked = {_release(s.version) for s in now}
     return _in_order([*now, *(s for s in before if _release(s.version) not in asked)])
 

@@ -12,7 +12,7 @@ Ask = Callable[[str], bool | None]
 
 
 def narrowed(releases: Sequence[str], known: Mapping[str, bool | None], ask: Ask) -> dict[str, bool | None]:
-    """Answers of enough releases to say where the fault came and where it went.
+    """Answers of enough releases to say in which the fault came and in which it went.
 
     A fault is taken to come once and to go once: between a release that shows it and one that does not, the middle is
     asked until the two are neighbours. Ends are asked first: the newest release, and the oldest if none before the

@@ -20,7 +20,15 @@ def fixed_in(finding: Finding) -> str:
 
 
 def introduced(finding: Finding) -> str:
-    """In words, as narrowly as is known; empty if no older version lacks it."""
+    """In words, as narrowly as is known; empty if no older version lacks it.
+
+    Args:
+        finding: with what versions show.
+
+    Returns:
+        ``introduced in 1.19.0``, ``introduced after 1.17.0, by 1.19.0``, or ``there since 1.16.0 or before`` if no
+        release came before that one.
+    """
     first = next((s for s in finding.shown if s.shows is not None), None)
     if first is not None and first.shows and first.previous == "":
         return f"there since {first.version} or before"
@@ -28,7 +36,14 @@ def introduced(finding: Finding) -> str:
 
 
 def fixed(finding: Finding) -> str:
-    """In words, as narrowly as is known; empty if no newer version lacks it."""
+    """In words, as narrowly as is known; empty if no newer version lacks it.
+
+    Args:
+        finding: with what versions show.
+
+    Returns:
+        ``fixed in 1.20.0`` or ``fixed after 1.19.0, by 1.21.0``.
+    """
     return _words(finding, "fixed", first=True)
 
 

@@ -70,7 +70,13 @@ class Cause:
 
     @classmethod
     def of(cls, verdict: Verdict, program: Program, needs: Sequence[str] = ()) -> Cause:
-        """What a reduced program, the verdict on it and its conditions tell."""
+        """What a reduced program, the verdict on it and its conditions tell.
+
+        Args:
+            verdict: on the program. If passes are to blame the variant of the target does not count.
+            program: best made small, for all that computes the output counts as taking part.
+            needs: conditions without which the fault does not show.
+        """
         told = verdict.symptom in BY_MESSAGE
         return cls(
             target=verdict.target.partition(":")[0] if verdict.passes else verdict.target,
@@ -95,6 +101,9 @@ class Cause:
     def from_json(cls, data: Mapping[str, Any]) -> Cause:
         """The inverse of ``to_json``.
 
+        Args:
+            data: read from JSON; only ``needs`` may be missing.
+
         Raises:
             KeyError, ValueError, TypeError: it is none.
         """
@@ -114,7 +123,15 @@ class Cause:
         )
 
     def explains(self, other: Cause) -> bool:
-        """Whether another finding is of this cause, which was found before."""
+        """Whether another finding is of this cause, which was found before.
+
+        It must blame the same target, and the same passes or place as far as both are known. Crashes and rejections
+        are of one cause by their messages and operators; of types, shapes and values operators, attributes and
+        conditions decide.
+
+        Args:
+            other: the cause of that finding. The answer may differ if the two are turned around.
+        """
         if self.target != other.target or (self.by and other.by and self.by != other.by):
             return False
         if self.needs and other.needs and not {*self.needs} & {*other.needs}:

@@ -15,7 +15,15 @@ _SHAPE = re.compile(r"\[([^\]]*)\]")
 
 
 def relation_of(verdict: Verdict) -> str:
-    """``int32->int64``, ``fewer dimensions``, ``in a sequence``; empty if types and shapes are right or not known."""
+    """``int32->int64``, ``fewer dimensions``, ``in a sequence``; empty if types and shapes are right or not known.
+
+    Args:
+        verdict: of which ``expected`` and ``got`` are compared, as texts of ``value_structure.describe``.
+
+    Returns:
+        Types before shapes: of a wrong type nothing is said of sizes. The other texts are ``out of its sequence``,
+        ``more dimensions`` and ``other sizes``.
+    """
     expected, got = verdict.expected, verdict.got
     if verdict.symptom not in KINDS or not expected or not got:
         return ""

@@ -41,7 +41,7 @@ class FedCall:
     integers: ExactIntegers
 
     def input(self, index: int) -> ir.Value | None:
-        """An input's value, ``None`` if it is omitted."""
+        """An input's value; ``None`` if it is omitted, by an empty name or because the call has fewer inputs."""
         return self.node.inputs[index] if index < len(self.node.inputs) else None
 
     def array(self, index: int) -> np.ndarray | None:
@@ -58,12 +58,22 @@ class FedCall:
         return self.integers.of(value) if constant is None else constant
 
     def dtype(self, value: ir.Value | None) -> np.dtype | None:
-        """Element type of a value, if it is known."""
+        """Element type of a value, if it is known.
+
+        Returns:
+            The numpy dtype in which targets hand the value over; ``None`` for an omitted input, for what is no tensor
+            and for a tensor whose type inference left undefined.
+        """
         fact = self.program.tensor(value)
         return None if fact is None or fact.dtype is ir.DataType.UNDEFINED else numpy_dtype(fact.dtype)
 
     def bounds(self, index: int) -> tuple[float, float]:
-        """Lowest and highest element of an input, as far as is known; NaN makes both infinite."""
+        """Lowest and highest element of an input, as far as is known; NaN makes both infinite.
+
+        If the elements are known they are looked at, and an empty tensor gives ``(0.0, 0.0)``. Otherwise the bounds of
+        the program's fact count, and those that follow for what is computed of known floats; infinite on each side on
+        which they say nothing.
+        """
         return self._bounds(self.input(index), _DEPTH)
 
     def _bounds(self, value: ir.Value | None, depth: int) -> tuple[float, float]:

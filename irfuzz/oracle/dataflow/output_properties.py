@@ -153,7 +153,7 @@ def path_to(
         program: the program.
         output: one of its graph outputs.
         inputs: the values that were fed.
-        specs: where undefined behaviour and numbers of terms are declared.
+        specs: they declare undefined behaviour and numbers of terms.
         integers: whole numbers of the run, if they are computed already.
     """
     values = _elements_and_shapes_behind(program, output)

@@ -24,7 +24,11 @@ def fractional_length(call: FedCall) -> bool:
 
 
 def rounded_coordinate(call: FedCall) -> bool:
-    """True if rounding decides which element the nearest one is, unless all coordinates are known to be clear."""
+    """True if rounding decides which element the nearest one is, unless all coordinates are known to be clear.
+
+    False for Resize in a mode other than ``nearest``. Axes without elements do not count, nor do those that keep their
+    length at a scale of 1; if nothing is known of the axes the answer is true.
+    """
     if _text(call, "mode", "nearest") != "nearest":
         return False
     axes = _axes(call)

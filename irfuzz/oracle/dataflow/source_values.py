@@ -40,7 +40,17 @@ class Sources:
 
 
 def sources_of(program: Program, values: Iterable[ir.Value], inputs: Mapping[str, Value]) -> Sources:
-    """Look at what is fed and constant among some values."""
+    """Look at what is fed and constant among some values.
+
+    Args:
+        program: in which they stand.
+        values: of it; those that are neither fed nor constant are passed over, and those that hold no floats.
+        inputs: what is fed, by name; only read.
+
+    Returns:
+        The largest magnitude that is fed and that of all of them, and whether NaN, an infinity or a number occurs that
+        underflow may take away.
+    """
     fed, top = 0.0, 0.0
     specials = nan = subnormal = False
     for value, array in _arrays(program, values, inputs):
@@ -72,7 +82,15 @@ def _arrays(
 
 
 def magnitude(array: np.ndarray, below: float = math.inf) -> float:
-    """Largest finite magnitude under a limit."""
+    """Largest finite magnitude under a limit.
+
+    Args:
+        array: of numbers; compared as float64.
+        below: what is as large or larger does not count.
+
+    Returns:
+        0.0 if no element counts, as in an empty array or one of NaN and infinities alone.
+    """
     if not array.size:
         return 0.0
     values = np.abs(array.astype(np.float64))

@@ -38,17 +38,31 @@ def nodes_inside(program: Program, node: ir.Node, times: int = 1, depth: int = 0
 
 
 def is_shell(program: Program, node: ir.Node) -> bool:
-    """True if a node computes nothing but what stands in its bodies or function."""
+    """True if a node computes nothing but what stands in its bodies or function.
+
+    That is so of control flow such as If, Loop and Scan, and of a call of one of the model's own functions.
+    """
     return next(bodies_of(node), None) is not None or function_of(program, node) is not None
 
 
 def values_inside(nodes: list[ir.Node]) -> set[ir.Value]:
-    """What nodes read, and what they compute and somebody reads."""
+    """What nodes read, and what they compute and somebody reads.
+
+    Args:
+        nodes: of one graph or of several.
+
+    Returns:
+        All their inputs that are not omitted, and of their outputs those that another node reads or a graph gives.
+    """
     read = {v for n in nodes for v in n.inputs if v is not None}
     return read | {o for n in nodes for o in n.outputs if o.uses() or o.is_graph_output()}
 
 
 def has_open_sizes(program: Program, node: ir.Node) -> bool:
-    """True if the shape of an output is not known before the run."""
+    """True if the shape of an output is not known before the run.
+
+    A symbolic size or an unknown rank is enough, and so is an output of which nothing is known or that is no tensor.
+    Outputs without a name do not count.
+    """
     facts = [program.fact(o) for o in node.outputs if o.name]
     return not all(isinstance(fact, TensorFact) and fact.is_static for fact in facts)

@@ -32,12 +32,24 @@ class OpenSpecials:
     converts: frozenset[str] = frozenset()
 
     def of(self, *, nan: bool) -> frozenset[str]:
-        """Those that leave open what becomes of NaN, or of infinities alone."""
+        """Those that leave open what becomes of NaN, or of infinities alone.
+
+        Args:
+            nan: whether NaN may occur; if not, operators that do no more than compare are safe.
+
+        Returns:
+            Operator names without their domains.
+        """
         return self.nan if nan else self.infinity
 
 
 def open_specials(program: Program, nodes: Iterable[ir.Node]) -> OpenSpecials:
-    """Collect them from all nodes that an output is computed from, those in bodies and functions too."""
+    """Collect them from all nodes that an output is computed from, those in bodies and functions too.
+
+    Nodes that read nothing that may be floating-point are passed over. The traits ``defined_for_nan``,
+    ``defined_for_infinity`` and ``casts`` of `ops/` decide about the others; a cast is among ``converts`` if it gives
+    whole numbers, or if nobody knows what it gives.
+    """
     nan, infinity, converts = set[str](), set[str](), set[str]()
     for node in nodes:
         if not any(_may_be_float(program, v) for v in node.inputs if v is not None):

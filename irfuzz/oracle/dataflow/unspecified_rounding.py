@@ -34,6 +34,13 @@ def quantises(program: Program, node: ir.Node) -> bool:
 
 
 def terms_of_opaque(facts: Iterable[TensorFact | None]) -> float:
-    """Roundings behind an element of what an unknown operator computes: as if it summed over its largest operand."""
+    """Roundings behind an element of what an unknown operator computes: as if it summed over its largest operand.
+
+    Args:
+        facts: of its operands; ``None`` and shapes that are not static do not count.
+
+    Returns:
+        At least ``UNKNOWN_TERMS``; of a larger operand its elements over its smallest size.
+    """
     shapes = [f.static_shape for f in facts if f is not None and f.static_shape]
     return max([float(UNKNOWN_TERMS), *(math.prod(shape) / max(1, min(shape)) for shape in shapes)])

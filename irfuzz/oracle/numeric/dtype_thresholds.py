@@ -51,7 +51,10 @@ def worth_a_look(a: np.ndarray, b: np.ndarray, floor: float, eps: float) -> bool
 
 @functools.cache
 def is_float(dtype: np.dtype) -> bool:
-    """True for IEEE floats and the small floats of ml_dtypes."""
+    """True for IEEE floats and the small floats of ml_dtypes, such as bfloat16 and float8_e4m3fn.
+
+    Integers, those of ml_dtypes among them, booleans and strings are none.
+    """
     if dtype.kind == "f":
         return True
     try:
@@ -63,19 +66,24 @@ def is_float(dtype: np.dtype) -> bool:
 
 @functools.cache
 def resolution(dtype: np.dtype) -> float:
-    """Relative distance of neighbouring numbers (``finfo.eps``)."""
+    """Relative distance of neighbouring numbers around 1 (``finfo.eps``): 2**-23 for float32, 2**-10 for float16."""
     return _limit(dtype, "eps")
 
 
 @functools.cache
 def smallest(dtype: np.dtype) -> float:
-    """Smallest normal number: components may flush what is smaller to zero."""
+    """Smallest normal number: components may flush what is smaller to zero, as TensorFlow and OpenVINO do."""
     return _limit(dtype, "smallest_normal")
 
 
 @functools.cache
 def vanishing(dtype: np.dtype) -> float:
-    """What underflow may take away: of a number whose square is subnormal, norms and products may leave nothing."""
+    """What underflow may take away: of a number whose square is subnormal, norms and products may leave nothing.
+
+    Returns:
+        The square root of the smallest normal number if that is below 1e-30, as of float32, float64 and bfloat16; that
+        number itself for narrower types.
+    """
     least = smallest(dtype)
     return math.sqrt(least) if least < _TINY else least
 
@@ -88,7 +96,7 @@ def largest(dtype: np.dtype) -> float:
 
 @functools.cache
 def lowest(dtype: np.dtype) -> float:
-    """Least finite number, which is above zero for types without a sign."""
+    """Least finite number (``finfo.min``), which is above zero for types without a sign, such as float8_e8m0fnu."""
     return _limit(dtype, "min")
 
 
@@ -98,5 +106,9 @@ def _limit(dtype: np.dtype, name: str) -> float:
 
 @functools.cache
 def huge(dtype: np.dtype) -> float:
-    """From this magnitude on, an overflow depends on the order of operations."""
+    """From this magnitude on, an overflow depends on the order of operations.
+
+    Returns:
+        1e300 for float64, 1e30 for float32 and bfloat16, and a sixteenth of the largest number for other types.
+    """
     return HUGE.get(dtype, largest(dtype) / 16)

@@ -36,6 +36,10 @@ def bound_of(reference: np.ndarray, small: np.ndarray, wide: np.ndarray, width: 
 
 
 def median_of(moves: np.ndarray) -> float:
-    """The median of those that are finite; 0 if there are none."""
+    """The median of those that are finite; 0 if there are none.
+
+    Args:
+        moves: how far each element moved, of any shape.
+    """
     finite = moves[np.isfinite(moves)]
     return float(np.median(finite)) if finite.size else 0.0

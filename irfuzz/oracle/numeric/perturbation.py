@@ -77,7 +77,14 @@ class Perturbations:
     inner: tuple[Mapping[str, Mapping[str, np.ndarray]], ...] = ()
 
     def steady(self, label: str) -> bool:
-        """Whether something could be moved, and a tensor keeps its shape on every target, however it is moved."""
+        """Whether something could be moved, and a tensor keeps its shape on every target, however it is moved.
+
+        Args:
+            label: of the tensor, as ``leaves_of`` names it.
+
+        Returns:
+            False also if no target gave that tensor in the run that repeats the case.
+        """
         moves = (*self.small, *self.wide)
         shapes = [
             (before[label].shape, moved.get(name, {}).get(label, before[label]).shape)

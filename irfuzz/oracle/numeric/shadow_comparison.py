@@ -51,7 +51,15 @@ class ShadowReference:
     framework: str = ""
 
     def ratios(self, value: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
-        """Distance over bound of every element, from the shadow or from ``other``; 0 if nothing is decided."""
+        """Distance over bound of every element, from the shadow or from ``other``; 0 if nothing is decided.
+
+        Args:
+            value: what a target gave, of the reference's shape.
+            other: compare with this in place of the shadow's own numbers.
+
+        Returns:
+            Float64 of that shape. Above 1 an element is beyond the bound. What is NaN or infinite on any side gives 0.
+        """
         against = self.reference if other is None else other
         with np.errstate(invalid="ignore", over="ignore"):
             ratio = np.abs(value - against) / self.bound
@@ -101,7 +109,18 @@ def _within(case: Case, leaf: Leaf, first: np.ndarray, path: Dataflow, values: M
 
 
 def measure_of(run: ShadowRun, leaf: Leaf, first: np.ndarray, path: Dataflow, case: Case) -> ShadowReference | str:
-    """Reference and bound of one output, or why the shadow has none."""
+    """Reference and bound of one output, or why the shadow has none.
+
+    Args:
+        run: of the shadow, with its moves.
+        leaf: the tensor of the output.
+        first: what one target gave, for the shape and the element type.
+        path: what the output is computed by; quantising operators on it widen the bound.
+        case: of which the magnitude is taken for that.
+
+    Returns:
+        A text if the shadow refused the program, or gave another shape or no floats.
+    """
     if run.refused:
         return f"no shadow: {run.refused}"
     reference = run.reference.get(leaf.label)

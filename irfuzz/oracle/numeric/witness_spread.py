@@ -88,7 +88,15 @@ def floor(case: Case, leaf: Leaf, path: Dataflow, *, measured: bool) -> float:
 
 
 def quantised_by(path: Dataflow, top: float) -> float:
-    """What quantising operators may add to an output of a magnitude."""
+    """What quantising operators may add to an output of a magnitude.
+
+    Args:
+        path: to the output; it says how many of them there are, and how large a step is.
+        top: magnitude of the output.
+
+    Returns:
+        2/127 of the magnitude for each of them, at most half of it, and at least two steps.
+    """
     return max(min(QUANTISATION_MOST, QUANTISATION_STEP * path.quantised) * top, 2 * path.step)
 
 
@@ -97,7 +105,19 @@ UNFUSED = frozenset({"reference", "onnxruntime:disabled", "torch:eager", "numpy:
 
 
 def scale_of(case: Case, leaf: Leaf, path: Dataflow, values: dict[str, np.ndarray]) -> SpreadScale:
-    """Measure how far every element moves, and put the floor under it."""
+    """Measure how far every element moves, and put the floor under it.
+
+    Each target is run again on the same inputs, and on inputs and weights that are moved by roundings.
+
+    Args:
+        case: that is judged.
+        leaf: the tensor.
+        path: to it; if that is exact nothing but the floor counts.
+        values: of each target by name, as float64.
+
+    Returns:
+        The scale of each element, whether the moves could be measured, and the targets that differ from run to run.
+    """
     nudges = case.nudges()
     least = floor(case, leaf, path, measured=True)
     unsteady = frozenset(
@@ -130,7 +150,15 @@ def scale_of(case: Case, leaf: Leaf, path: Dataflow, values: dict[str, np.ndarra
 
 
 def moved_by(before: np.ndarray, after: np.ndarray | None) -> np.ndarray:
-    """How far each element moved; infinitely if it became or ceased to be NaN or infinite."""
+    """How far each element moved; infinitely if it became or ceased to be NaN or infinite.
+
+    Args:
+        before: float64.
+        after: from another run; ``None`` if there is none.
+
+    Returns:
+        Float64 of the shape of ``before``: zeros if there is no other run, infinities if the shape changed.
+    """
     if after is None:
         return np.zeros_like(before)
     if after.shape != before.shape:
@@ -151,7 +179,17 @@ def _scaled(values: dict[str, np.ndarray], unit: np.ndarray | float) -> dict[str
 def apart(
     case: Case, values: dict[str, np.ndarray], unit: np.ndarray | float
 ) -> tuple[list[list[str]], dict[tuple[str, str], float]] | None:
-    """Targets linked by distances of at most ``FACTOR`` units, and all distances; ``None`` if all are one group."""
+    """Targets linked by distances of at most ``FACTOR`` units, and all distances; ``None`` if all are one group.
+
+    Args:
+        case: that is judged.
+        values: of each target by name.
+        unit: what a distance is measured in, for all elements or for each.
+
+    Returns:
+        Groups of names, and the distance of each two names in both orders. A group may hold targets that are farther
+        apart, if others stand between them.
+    """
     scaled = _scaled(values, unit)
     names = list(scaled)
     groups = [[n] for n in names]
@@ -240,7 +278,18 @@ def dispute_of(
     center: tuple[Target, ...],
     distance: float,
 ) -> Dispute:
-    """What the excuses look at of floating-point elements that differ."""
+    """What the excuses look at of floating-point elements that differ.
+
+    Args:
+        case: that is judged.
+        leaf: the tensor.
+        path: to it.
+        scale: how far it was seen to move.
+        blame: of the group that is wrong; whether that is firm goes on.
+        target: that is blamed.
+        center: targets that are taken to be right.
+        distance: between the two, in units.
+    """
     specials = (path.specials and not scale.clean) or any(
         not np.isfinite(a.astype(np.float64)).all() for a in leaf.values.values()
     )

@@ -50,7 +50,10 @@ def extreme(function: np.ufunc) -> Rule:
 
 
 def rectified(_call: RuleCall, given: Given) -> Elements:
-    """``max(0, x)``; of NaN it is NaN or zero."""
+    """``max(0, x)``; of NaN it is NaN or zero.
+
+    Relu's rule: ONNX says nothing of NaN, so such an element is open between the two.
+    """
     x = need(given[0])
     nan, zero = nan_in(x.values), np.zeros((), x.values.dtype)
     found = np.where(nan, zero, np.maximum(x.values, zero))
@@ -58,7 +61,10 @@ def rectified(_call: RuleCall, given: Given) -> Elements:
 
 
 def is_infinite(call: RuleCall, given: Given) -> Elements:
-    """IsInf, of both signs or of one."""
+    """IsInf, of both signs or of one, as ``detect_positive`` and ``detect_negative`` say (1 if they are left out).
+
+    The result is boolean, and decided for the elements that are decided; NaN gives false.
+    """
     x = need(given[0])
     found = (np.isposinf(x.values) & bool(call.attrs.get("detect_positive", 1))) | (
         np.isneginf(x.values) & bool(call.attrs.get("detect_negative", 1))
@@ -92,7 +98,16 @@ def clip(call: RuleCall, given: Given) -> Elements | None:
 
 
 def reduced_axes(call: RuleCall, given: Given, x: Elements) -> tuple[tuple[int, ...], bool]:
-    """The axes along which a call reduces, and whether they stay with a size of one."""
+    """The axes along which a call reduces, and whether they stay with a size of one.
+
+    Args:
+        call: with its attributes ``axes``, ``keepdims`` and ``noop_with_empty_axes``.
+        given: all its inputs; the second, if there is one, holds the axes.
+        x: what is reduced.
+
+    Raises:
+        ValueError: the axes are an input whose elements are not all decided.
+    """
     parts = [x.values, *(None if e is None else known(e) for e in given[1:])]
     return axes_of(call.attrs, parts, x.values.ndim), bool(call.attrs.get("keepdims", 1))
 
@@ -116,7 +131,18 @@ def reduced_extreme(function: np.ufunc, empty: float) -> Rule:
 
 
 def extreme_along(x: Elements, function: np.ufunc, axes: tuple[int, ...], *, keep: bool, empty: float) -> Elements:
-    """The extreme of the elements along axes; ``empty`` of nothing."""
+    """The extreme of the elements along axes; ``empty`` of nothing.
+
+    Args:
+        x: what is reduced.
+        function: ``np.fmax`` or ``np.fmin``, which pass over NaN.
+        axes: along which.
+        keep: whether they stay with a size of one.
+        empty: of no elements at all.
+
+    Returns:
+        Decided if all elements that went in are. If a NaN is among them it is open: the extreme of the rest, or NaN.
+    """
     if x.values.size:
         found = function.reduce(x.values, axis=axes, keepdims=keep)
     else:
@@ -153,7 +179,15 @@ def place(of: Callable[..., Any]) -> Rule:
 
 
 def top(call: RuleCall, given: Given) -> list[Elements] | None:
-    """TopK: "the element with the lower index will appear first" of equal ones, since version 11."""
+    """TopK: "the element with the lower index will appear first" of equal ones, since version 11.
+
+    Returns:
+        Values and their places (int64), decided along an axis if all its elements are and none is NaN. ``None`` before
+        version 11, for results that need not be sorted and for a scalar.
+
+    Raises:
+        ValueError: how many are wanted is not known.
+    """
     x = need(given[0])
     if call.version < _FIRST_AT_TOP or not call.attrs.get("sorted", 1) or not x.values.ndim:
         return None
@@ -169,7 +203,12 @@ def top(call: RuleCall, given: Given) -> list[Elements] | None:
 
 
 def hardmax(call: RuleCall, given: Given) -> Elements | None:
-    """1 for "the first maximum value along the specified axis", 0 otherwise; before version 13 axes are coerced."""
+    """1 for "the first maximum value along the specified axis", 0 otherwise; before version 13 axes are coerced.
+
+    Returns:
+        Float64 of the input's shape, decided along an axis if all its elements are and none is NaN; ``None`` before
+        version 13, for a scalar and for no elements.
+    """
     x = need(given[0])
     if call.version < 13 or not x.values.ndim or not x.values.size:
         return None
@@ -181,6 +220,13 @@ def hardmax(call: RuleCall, given: Given) -> Elements | None:
 
 
 def nonzero(_call: RuleCall, given: Given) -> Elements | None:
-    """Places of all that is not zero, which NaN is not; a scalar has none."""
+    """Places of all that is not zero, which NaN is not; a scalar has none.
+
+    Returns:
+        NonZero's int64 tensor: a row for each axis, in row-major order of the elements; ``None`` for a scalar.
+
+    Raises:
+        ValueError: an element is open, for then even the shape is.
+    """
     values = known(given[0])
     return Elements.whole(np.array(np.nonzero(values), np.int64)) if values.ndim else None

@@ -33,14 +33,21 @@ def moved(data: Sequence[int] | None = (0,)) -> Rule:
 
 
 def where(_call: RuleCall, given: Given) -> Elements:
-    """Elements of the second or third input, by the first."""
+    """Elements of the second or third input, by the first, all three broadcast.
+
+    An element is decided if the condition is and the one that it chooses; the other one may be open.
+    """
     condition, one, other = map(need, given)
     chosen = np.where(condition.values, one.decided, other.decided) & condition.decided
     return Elements(np.where(condition.values, one.values, other.values), chosen)
 
 
 def trilu(call: RuleCall, given: Given) -> Elements:
-    """The triangle stays, the rest is zero, whatever stood there."""
+    """The triangle stays, the rest is zero, whatever stood there.
+
+    So zeros are decided even if what they stand for is open. ``upper`` says which triangle; the second input moves its
+    edge, 0 if it is left out.
+    """
     x = need(given[0])
     k = int(known(given[1]).reshape(-1)[0]) if len(given) > 1 and given[1] is not None else 0
     inside = np.ones(x.values.shape[-2:], bool)
@@ -50,7 +57,13 @@ def trilu(call: RuleCall, given: Given) -> Elements:
 
 
 def split(call: RuleCall, given: Given) -> list[Elements] | None:
-    """Parts along an axis."""
+    """Parts along an axis, one for each output.
+
+    Sizes come from the second input, else from the attribute ``split`` of older versions, else they are equal.
+
+    Returns:
+        ``None`` if no sizes are given and the axis cannot be divided evenly.
+    """
     x = need(given[0])
     axis, count = int(call.attrs.get("axis", 0)), len(call.dtypes)
     sizes = known(given[1]).tolist() if len(given) > 1 and given[1] is not None else call.attrs.get("split")

@@ -40,13 +40,24 @@ class Elements:
 
     @classmethod
     def whole(cls, values: Any, decided: Any = True) -> Elements:
-        """Elements that are decided, all of them or as ``decided`` says, which is broadcast."""
+        """Elements that are decided, all of them or as ``decided`` says, which is broadcast.
+
+        Args:
+            values: anything that ``np.asarray`` takes; an array is not copied.
+            decided: one truth value, or one for each element.
+        """
         array = np.asarray(values)
         return cls(array, np.array(np.broadcast_to(decided, array.shape)))
 
     @classmethod
     def or_nan(cls, values: Any, decided: Any, either: Any) -> Elements:
-        """The same; if ``either`` says so an open one is NaN or its value, as whoever computes it likes."""
+        """The same; if ``either`` says so an open one is NaN or its value, as whoever computes it likes.
+
+        Args:
+            values: as for ``whole``.
+            decided: the elements that have one right value.
+            either: the open ones of which two values are right; what is decided stays decided.
+        """
         found = cls.whole(values, decided)
         either = np.broadcast_to(either, found.values.shape) & ~found.decided
         limit = np.where(either, found.values.astype(np.float64), np.nan)
@@ -80,7 +91,7 @@ class RuleCall:
     dtypes: tuple[np.dtype | None, ...]
 
     def text(self, name: str, default: str) -> str:
-        """A text among the attributes."""
+        """A text among the attributes, or ``default`` if it is left out; bytes, as ONNX stores them, are decoded."""
         value = self.attrs.get(name, default)
         return value.decode() if isinstance(value, bytes) else str(value)
 
@@ -114,5 +125,5 @@ def known(elements: Elements | None) -> np.ndarray:
 
 
 def nan_in(values: np.ndarray) -> np.ndarray:
-    """Where floats are NaN; nowhere for other types."""
+    """Which elements are NaN: booleans of the same shape, all false for types other than floats."""
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)

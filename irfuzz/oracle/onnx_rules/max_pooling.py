@@ -10,14 +10,24 @@ from irfuzz.oracle.onnx_rules.known_elements import Elements, Given, RuleCall, n
 
 
 def over_places(_call: RuleCall, given: Given) -> Elements | None:
-    """GlobalMaxPool: the maximum over all axes behind the second."""
+    """GlobalMaxPool: the maximum over all axes behind the second.
+
+    Returns:
+        These axes stay with a size of one; ``None`` if there are none, or no elements. With NaN among them it is open:
+        NaN, or the maximum of the others.
+    """
     x = need(given[0])
     axes = tuple(range(2, x.values.ndim))
     return extreme_along(x, np.fmax, axes, keep=True, empty=-np.inf) if axes and x.values.size else None
 
 
 def over_windows(call: RuleCall, given: Given) -> Elements | None:
-    """MaxPool of floats with pads that are given; which of equal maxima the second output tells is open."""
+    """MaxPool of floats with pads that are given; which of equal maxima the second output tells is open.
+
+    Returns:
+        The first output alone. ``None`` for ``auto_pad``, ``ceil_mode``, elements other than floats, and pads as large
+        as the kernel, with which a window may lie in padding alone.
+    """
     x, kernel = need(given[0]), [int(k) for k in call.attrs["kernel_shape"]]
     if call.text("auto_pad", "NOTSET") != "NOTSET" or call.attrs.get("ceil_mode", 0) or not x.of_floats:
         return None

@@ -39,19 +39,30 @@ def function(of: Callable[[Any], Any]) -> Rule:
 
 
 def only_nan(_call: RuleCall, given: Given) -> Elements | None:
-    """NaN stays NaN, whichever branch of the formula it takes; nothing else is decided."""
+    """NaN stays NaN, whichever branch of the formula it takes; nothing else is decided.
+
+    Returns:
+        ``None`` for elements other than floats, of which the rule says nothing.
+    """
     x = need(given[0])
     return Elements(x.values, x.decided & np.isnan(x.values)) if x.of_floats else None
 
 
 def elu(call: RuleCall, given: Given) -> Elements | None:
-    """``alpha * (exp(x) - 1)`` below zero, else x."""
+    """``alpha * (exp(x) - 1)`` below zero, else x.
+
+    What is decided are NaN and the limits: ``-alpha`` at minus infinity, infinity at infinity. ``alpha`` is rounded to
+    float32, as an attribute is; it is 1 if left out.
+    """
     alpha = float(np.float32(call.attrs.get("alpha", 1.0)))
     return function(lambda x: np.where(x < 0, -alpha, x))(call, given)  # pyright: ignore[reportReturnType]
 
 
 def leaky(call: RuleCall, given: Given) -> Elements | None:
-    """``alpha * x`` below zero, else x."""
+    """``alpha * x`` below zero, else x: LeakyRelu, which is PRelu (``sloped``) with one slope for all elements.
+
+    ``alpha`` is rounded to float32, as an attribute is; it is 0.01 if left out.
+    """
     slope = Elements.whole(float(np.float32(call.attrs.get("alpha", 0.01))))
     return sloped(call, [given[0], slope])
 
@@ -84,7 +95,14 @@ def binary(of: np.ufunc) -> Rule:
 
 
 def total(call: RuleCall, given: Given) -> Elements | None:
-    """Sum and Mean of any number of inputs."""
+    """Sum and Mean of any number of inputs, which are broadcast.
+
+    Returns:
+        ``None`` if one of them holds no floats.
+
+    Raises:
+        ValueError: an input is left out.
+    """
     parts = [need(e) for e in given]
     if not all(e.of_floats for e in parts):
         return None
@@ -93,7 +111,12 @@ def total(call: RuleCall, given: Given) -> Elements | None:
 
 
 def remainder(call: RuleCall, given: Given) -> Elements | None:
-    """Mod with ``fmod``: as C has it, exact for all floats."""
+    """Mod with ``fmod``: as C has it, exact for all floats.
+
+    Returns:
+        A remainder with the sign of the first operand; ``None`` without the attribute ``fmod``, or if an operand holds
+        no floats.
+    """
     a, b = map(need, given)
     if not call.attrs.get("fmod", 0) or not a.of_floats or not b.of_floats:
         return None
@@ -146,12 +169,21 @@ def reduced(
 
 
 def logarithm(total: np.ndarray) -> np.ndarray:
-    """Of special sums."""
+    """The logarithm of sums that are infinite or NaN.
+
+    Args:
+        total: float64; of minus infinity the logarithm is NaN, others stay as they are.
+    """
     return np.where(total == -np.inf, np.nan, total)
 
 
 def log_sum_exp(call: RuleCall, given: Given) -> Elements | None:
-    """``log(sum(exp(x)))``: of minus infinities alone the logarithm of zero, with an infinity among them infinity."""
+    """``log(sum(exp(x)))``: of minus infinities alone the logarithm of zero, with an infinity among them infinity.
+
+    Returns:
+        Decided if a NaN is among the elements, or if all are decided and it is one of these two cases; ``None`` for
+        elements other than floats, and if nothing is reduced.
+    """
     x = need(given[0])
     axes, keep = reduced_axes(call, given, x)
     if not x.of_floats or not axes:
@@ -187,17 +219,20 @@ def softmax(*, log: bool) -> Rule:
 
 
 def logistic(x: np.ndarray) -> np.ndarray:
-    """Limits of a function from 0 to 1."""
+    """Limits of a function from 0 to 1, such as Sigmoid: 0 at minus infinity, 1 at infinity, NaN of NaN."""
     return np.where(np.isnan(x), np.nan, np.where(x > 0, 1.0, 0.0))
 
 
 def sign_of(x: np.ndarray) -> np.ndarray:
-    """Limits of a function from -1 to 1."""
+    """Limits of a function from -1 to 1, such as Tanh: -1 at minus infinity, 1 at infinity, NaN of NaN."""
     return np.where(np.isnan(x), np.nan, np.sign(x))
 
 
 def rising(x: np.ndarray) -> np.ndarray:
-    """Limits of a function that grows without end, and falls to zero."""
+    """Limits of a function that grows without end, and falls to zero, such as Exp.
+
+    Of what is below zero it gives 0, and other elements, infinity and NaN among them, as they are.
+    """
     return np.where(x < 0, 0.0, x)
 
 
@@ -207,10 +242,10 @@ def itself(x: np.ndarray) -> np.ndarray:
 
 
 def without_limit(x: np.ndarray) -> np.ndarray:
-    """Those of a function that has none."""
+    """Those of a function that has none, such as Sin: NaN at both infinities, other elements as they are."""
     return np.where(np.isinf(x), np.nan, x)
 
 
 def vanishing_afar(x: np.ndarray) -> np.ndarray:
-    """Limits of a function that is 0 at both."""
+    """Limits of a function that is 0 at both infinities; other elements, NaN among them, as they are."""
     return np.where(np.isinf(x), 0.0, x)

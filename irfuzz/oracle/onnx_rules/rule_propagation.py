@@ -52,7 +52,14 @@ class DecidedValues:
                 self._follow(node)
 
     def of(self, value: ir.Value | None) -> Elements | None:
-        """What is known of a value; ``None`` if that is nothing."""
+        """What is known of a value; ``None`` if that is nothing.
+
+        Args:
+            value: of the program; an omitted input, ``None``, is not known.
+
+        Returns:
+            What the rules gave for it; else its elements if it is a constant of at most ``MOST`` elements.
+        """
         if value is None:
             return None
         found = self._known.get(value)

@@ -30,7 +30,15 @@ Wrong = Callable[[np.ndarray, "Elements"], np.ndarray]
 
 
 def wrong_class(got: np.ndarray, truth: Elements) -> np.ndarray:
-    """Where it is NaN, or an infinity, and should not be, or the reverse."""
+    """Which elements are NaN, or an infinity, and should not be, or the reverse.
+
+    Args:
+        got: what a target gave, as float64.
+        truth: of the same shape. An open element is wrong only if it is infinite outside of what its choice allows.
+
+    Returns:
+        Booleans of that shape.
+    """
     right = truth.values
     same = (np.isnan(got) & np.isnan(right)) | (got == right) | (np.isfinite(got) & np.isfinite(right))
     wrong = truth.decided & ~same
@@ -40,7 +48,14 @@ def wrong_class(got: np.ndarray, truth: Elements) -> np.ndarray:
 
 
 def wrong_number(dtype: np.dtype) -> Wrong:
-    """Where finite floats of a type are farther away than functions of exact numbers may be."""
+    """Which finite floats of a type are farther away than functions of exact numbers may be.
+
+    Args:
+        dtype: of the output. Allowed are ``ROUNDINGS`` of its roundings, and what underflow may take away.
+
+    Returns:
+        A function of what a target gave (float64) and of the truth, which gives booleans of their shape.
+    """
 
     def wrong(got: np.ndarray, truth: Elements) -> np.ndarray:
         finite = np.isfinite(got) & np.isfinite(truth.values)
@@ -59,7 +74,12 @@ def _allowed(right: Any, dtype: np.dtype) -> Any:
 
 
 def wrong_element(got: np.ndarray, truth: Elements) -> np.ndarray:
-    """Where integers or booleans are others."""
+    """Which integers or booleans are others.
+
+    Args:
+        got: what a target gave, in its own type.
+        truth: of the same shape; an open element is wrong only outside of what its choice allows.
+    """
     wrong = truth.decided & (got != truth.values)
     return wrong if truth.choice is None else wrong | _outside(got.astype(np.float64), truth.choice, 0.0)
 

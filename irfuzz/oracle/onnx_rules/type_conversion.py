@@ -56,7 +56,17 @@ def _to_float(x: Elements, to: np.dtype) -> Elements:
 
 
 def quantise(call: RuleCall, given: Given) -> Elements | None:
-    """``saturate(round(x / y_scale) + y_zero_point)``, halves to the even number; by tensor or by axis."""
+    """``saturate(round(x / y_scale) + y_zero_point)``, halves to the even number; by tensor or by axis.
+
+    QuantizeLinear's rule. An element so near to a tie that the division's own rounding may decide it is open.
+
+    Returns:
+        Whole numbers of the output's type; ``None`` for types other than integers of one or two bytes, for blocks, for
+        inputs other than floats and for scales that are not finite and positive.
+
+    Raises:
+        ValueError: a scale or zero point is not known.
+    """
     x, scale = need(given[0]), known(given[1])
     zero = known(given[2]) if len(given) > 2 and given[2] is not None else np.zeros((), np.uint8)
     to = call.dtypes[0]

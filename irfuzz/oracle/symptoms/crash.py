@@ -18,7 +18,14 @@ _SYMPTOMS = {Exit.CRASH: Symptom.CRASH, Exit.EXITED: Symptom.CRASH, Exit.PROTOCO
 
 
 def judge_crash(case: Case) -> Iterator[Verdict]:
-    """No input excuses a dead process: a finding even if the program is invalid, and without a witness."""
+    """No input excuses a dead process: a finding even if the program is invalid, and without a witness.
+
+    Targets that ended in the same way with the same message, but for names and numbers, share one verdict for each
+    component: its plainest target is blamed and the others are named in ``also``.
+
+    Args:
+        case: every target that died, or gave no answer that the protocol knows, is judged.
+    """
     kinds: dict[tuple[Exit, str], list[RunResult]] = {}
     for result in case.results:
         if result.exit in _SYMPTOMS:

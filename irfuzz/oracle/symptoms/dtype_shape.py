@@ -26,7 +26,14 @@ _HANDED_OVER = [
 
 
 def judge_type(case: Case) -> Iterator[Verdict]:
-    """Wrong dtype and wrong shape. The facts are ONNX's own inference, so they count as a witness."""
+    """Wrong dtype and wrong shape. The facts are ONNX's own inference, so they count as a witness.
+
+    Args:
+        case: each of its doubtful outputs is judged by itself; one on which all agree gives no verdict.
+
+    Returns:
+        For each group of targets that differs, one verdict for each component.
+    """
     by_name = {r.target.name: r for r in case.ran}
     for output in case.doubtful:
         name = output.name or ""

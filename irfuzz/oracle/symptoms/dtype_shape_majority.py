@@ -16,12 +16,23 @@ OVERRULING = 3
 
 
 def kind_of(result: RunResult, name: str) -> str:
-    """Dtype, shape and structure of an output as text."""
+    """Dtype, shape and structure of an output as text, as ``describe`` gives it.
+
+    Args:
+        result: of a target that ran.
+        name: of the graph output; if the target did not give it the text is ``MISSING``.
+    """
     return describe(result.outputs[name]) if name in result.outputs else MISSING
 
 
 def fits(result: RunResult, name: str, fact: Fact) -> bool:
-    """True if an output is there and contradicts nothing that is known before the run."""
+    """True if an output is there and contradicts nothing that is known before the run.
+
+    Args:
+        result: of a target that ran.
+        name: of the graph output.
+        fact: what inference says of it; sizes that it leaves open fit any.
+    """
     return name in result.outputs and not any(contradictions(result.outputs[name], fact))
 
 
@@ -53,7 +64,16 @@ def divide_kinds(ran: Sequence[RunResult], name: str, fact: Fact) -> Division | 
 
 
 def accepted(ran: Sequence[RunResult], name: str, fact: Fact) -> list[RunResult]:
-    """The runs whose output has the right dtype, shape and structure, and so can be compared."""
+    """The runs whose output has the right dtype, shape and structure, and so can be compared.
+
+    Args:
+        ran: of targets that went through.
+        name: of the graph output; who did not give it is left out.
+        fact: what inference says of it.
+
+    Returns:
+        All that gave it if they agree, else those whom ``divide_kinds`` takes to be right.
+    """
     division = divide_kinds(ran, name, fact)
     present = [r for r in ran if name in r.outputs]
     if division is None:

@@ -13,12 +13,16 @@ from irfuzz.oracle.witnesses import plainest
 
 
 def judge_hang(case: Case) -> Iterator[Verdict]:
-    """Over the time limit."""
+    """A verdict on each target that took longer than the time limit.
+
+    It is a suspect if an excuse applies, such as that no two components kept the limit (``docs/oracles.md``). The
+    targets of one component share one verdict, which blames the plainest.
+    """
     return _over(case, "hang", Exit.HANG, Symptom.HANG)
 
 
 def judge_memory(case: Case) -> Iterator[Verdict]:
-    """Over the memory limit."""
+    """A verdict on each target that took more than the memory limit; excuses and blame are those of ``judge_hang``."""
     return _over(case, "memory", Exit.MEMORY, Symptom.MEMORY)
 
 

@@ -24,7 +24,14 @@ _FINITE, _NAN, _POSITIVE, _NEGATIVE = range(4)
 
 
 def judge_special(case: Case) -> Iterator[Verdict]:
-    """Only elements whose class no target changes when the inputs move by rounding errors are decided."""
+    """Only elements whose class no target changes when the inputs move by rounding errors are decided.
+
+    A class is finite, NaN or an infinity of a sign. If ONNX's own rules decide elements of a tensor (``judge_by_rule``)
+    nothing else is said of it; tensors behind random operators, and those in which all agree, are passed over.
+
+    Args:
+        case: its floating-point tensors are judged one by one.
+    """
     for leaf in case.leaves():
         arrays = list(leaf.values.values())
         if not is_float(arrays[0].dtype) or not any(difference(arrays[0], a).mismatched for a in arrays[1:]):

@@ -74,7 +74,12 @@ def nothing_of_nothing(case: Case) -> bool:
 
 
 def broken_by_optimiser(result: RunResult, accepting: Sequence[Target]) -> bool:
-    """Whether a level of optimisation refuses, before it runs, what a plainer one of the same kernels runs."""
+    """Whether a level of optimisation refuses, before it runs, what a plainer one of the same kernels runs.
+
+    Args:
+        result: a refusal; one in stage ``RUN``, or by a target without levels, gives false.
+        accepting: targets that ran the same program.
+    """
     target = result.target
     level = _level(target)
     if level is None or result.stage is Stage.RUN:

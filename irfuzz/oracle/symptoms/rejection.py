@@ -52,7 +52,17 @@ class Refusal:
 
 
 def refusals(case: Case) -> Iterator[Refusal]:
-    """What components refuse although others run it, one for each message."""
+    """What components refuse although others run it, one for each message.
+
+    Messages are compared without names and numbers. What lacks a kernel (``UNSUPPORTED``) counts only if another target
+    with the same kernels runs the program, and not if it could not be converted.
+
+    Args:
+        case: nothing is given if it is invalid on purpose, or if no target ran it.
+
+    Returns:
+        For each message and component its plainest target, with the dispute that excuses look at.
+    """
     if case.expected_invalid or not case.ran:
         return
     accepting = [r.target for r in case.ran]

@@ -28,7 +28,7 @@ class Share:
 
     @property
     def ratio(self) -> float:
-        """Between 0 and 1; 1 of nothing."""
+        """Covered of the total, between 0 and 1; 1 if the total is 0."""
         return self.covered / self.total if self.total else 1.0
 
 
@@ -54,11 +54,25 @@ class Coverage:
         self.programs = 0
 
     def add(self, program: ProgramView) -> int:
-        """Count a program, bodies included; how many features of the space are new."""
+        """Count a program, bodies included.
+
+        Args:
+            program: only nodes of ONNX's default domain count; types and shapes are read from the facts of its values.
+
+        Returns:
+            How many features of the space are new.
+        """
         return self._add(program, (node for graph in program.model.graphs() for node in graph))
 
     def add_mutant(self, program: ProgramView) -> int:
-        """Count what was edited since the program was cloned; as many are new as ``add`` finds after its parent."""
+        """Count what was edited since the program was cloned, bodies included, which is faster than all of it.
+
+        Args:
+            program: a mutant, whose ``touched`` has the nodes that were edited.
+
+        Returns:
+            How many features are new; as many as ``add`` finds if its parent was counted before.
+        """
         touched = program.touched  # a set, and which values come first decides which five count
         return self._add(program, (node for graph in program.model.graphs() for node in graph if node in touched))
 
@@ -72,19 +86,28 @@ class Coverage:
 
     @property
     def opset(self) -> int:
-        """Of the space."""
+        """Opset of the default domain whose space this is."""
         return self._space.opset
 
     @property
     def covered(self) -> int:
-        """How many features of the space are."""
+        """How many features of the space are covered, of all three criteria together."""
         return self._new
 
     def gained(self, criterion: str, *operators: str) -> None:
-        """Called for each feature that is new, with the operators that show it."""
+        """Called for each feature that is new; it does nothing here, and is there for subclasses.
+
+        Args:
+            criterion: ``input``, ``parameter`` or ``sequence``.
+            *operators: that show it: one, or producer and consumer of a sequence.
+        """
 
     def state(self) -> dict[str, Any]:
-        """What is covered, as JSON-able data that ``absorb`` takes; values of which any few will do as they are."""
+        """What is covered, as JSON-able data that ``absorb`` takes; values of which any few will do as they are.
+
+        ``named`` has features that the space lists, ``several`` values seen of those of which it only says how many
+        count.
+        """
         named = {name: sorted(map(list, found)) for name, found in self._named.items()}
         several = [
             [criterion, op, name, sorted(values)]
@@ -100,7 +123,12 @@ class Coverage:
         }
 
     def absorb(self, state: Mapping[str, Any]) -> None:
-        """Count what others have covered; what is of another schema or opset, or not in the space, is left out."""
+        """Count what others have covered; what is of another schema or opset, or not in the space, is left out.
+
+        Args:
+            state: what ``state`` of another one gave; its programs are added to the number of programs, and features
+                that both have count once.
+        """
         if (state.get("schema"), state.get("opset")) != (SCHEMA, self._space.opset):
             return
         self.programs += state["programs"]
@@ -129,7 +157,9 @@ class Coverage:
         return not isinstance(values, int) and value in values
 
     def shares(self) -> dict[str, Share]:
-        """Each criterion, pooled over the operators, and all three together."""
+        """Each criterion, pooled over the operators, and all three together: by ``input``, ``parameter``, ``sequence``
+        and ``all``.
+        """
         totals = self._space.totals()
         found = {name: Share(self._covered(name), totals[name]) for name in CRITERIA}
         return {**found, "all": Share(sum(s.covered for s in found.values()), sum(totals.values()))}
@@ -138,7 +168,12 @@ class Coverage:
         return len(self._named[criterion]) + sum(map(len, self._several[criterion].values()))
 
     def by_operator(self) -> dict[str, tuple[Share, Share]]:
-        """Layer input and layer parameter coverage of each operator (equations 1 and 2)."""
+        """Layer input and layer parameter coverage of each operator (equations 1 and 2).
+
+        Returns:
+            By name of every operator of the space, covered or not, a pair (input, parameter). Sequences are of no
+                single operator, and not in it.
+        """
         counts = {name: Counter(f[0] for f in self._named[name]) for name in ("input", "parameter")}
         for name, count in counts.items():
             for (op, _), values in self._several[name].items():

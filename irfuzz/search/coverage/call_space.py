@@ -41,7 +41,16 @@ LEFT_OUT_KINDS: Mapping[str, str] = {
 
 
 def left_out(specs: Specs) -> dict[str, str]:
-    """Operators that are in no space, each with the reason; every other one is in it."""
+    """Operators of ONNX's default domain that are in no space, each with the reason; every other one is in it.
+
+    They are those with the trait ``no_coverage``, and those that ONNX had withdrawn at opset 13.
+
+    Args:
+        specs: of all operators.
+
+    Returns:
+        Reason by name, in alphabetical order.
+    """
     found = dict(specs.trait("no_coverage"))
     for op in {spec.op for spec in specs.all("")}:
         spec = specs.get(op, OLDEST)
@@ -86,7 +95,9 @@ class Space:
     sequences: frozenset[tuple[str, str]]
 
     def totals(self) -> dict[str, int]:
-        """Sizes, pooled over the operators."""
+        """How many features each criterion has, pooled over the operators: by ``input``, ``parameter`` and
+        ``sequence``.
+        """
         inputs = sum(len(o.dtypes) + len(o.ranks) + o.shapes for o in self.operators.values())
         parameters = sum(
             v if isinstance(v, int) else len(v) for o in self.operators.values() for v in o.parameters.values()
@@ -95,14 +106,27 @@ class Space:
 
 
 def compute(specs: Specs, opset: int) -> Space:
-    """The space of an opset as the specs have it: of all operators but those that are left out."""
+    """The space of an opset as the specs have it: of all operators but those that are left out.
+
+    ``load`` gives the spaces as they were fixed; this is computed anew.
+
+    Args:
+        specs: of all operators.
+        opset: of the default domain; operators that are newer are not in it.
+    """
     found = ((op, specs.get(op, opset)) for op in _names(specs))
     operators = {op: _operator(spec) for op, spec in found if spec is not None}
     return Space(opset, operators, _pairs(operators))
 
 
 def spelled_out(specs: Specs) -> str:
-    """The text of ``spaces.json``: one line for each version of an operator that some space needs."""
+    """The text of ``spaces.json``: one line for each version of an operator that some space needs.
+
+    Those are the version in force at opset 13, if there is one, and all newer ones. It is returned and not written.
+
+    Args:
+        specs: of all operators.
+    """
     newest = specs.newest("")
     lines: list[str] = []
     for op in _names(specs):
@@ -119,6 +143,11 @@ def spelled_out(specs: Specs) -> str:
 @functools.cache
 def load(opset: int | None = None) -> Space:
     """The space of an opset as it was fixed; of the newest one if none is given.
+
+    The result is kept for later calls and must not be edited.
+
+    Args:
+        opset: of the default domain, from 13 to the newest in the file.
 
     Raises:
         UsageError: there is none of that opset.

@@ -36,11 +36,27 @@ class Fusions:
                 self._ends[op].append(pattern)
 
     def add(self, program: ProgramView) -> int:
-        """Count a program, bodies included; how many of the patterns are new, each way."""
+        """Count a program, bodies included.
+
+        Args:
+            program: only nodes of ONNX's default domain can end a pattern.
+
+        Returns:
+            How many patterns are new, exact ones and near ones each counted.
+        """
         return self._add(program, (node for graph in program.model.graphs() for node in graph))
 
     def add_mutant(self, program: ProgramView) -> int:
-        """Count what ends at a node that was edited since the program was cloned, or at a reader of one."""
+        """Count what ends at a node that was edited since the program was cloned, or at a reader of one.
+
+        That is faster than ``add``, but patterns that end further down are not looked for.
+
+        Args:
+            program: a mutant, whose ``touched`` has the nodes that were edited.
+
+        Returns:
+            How many patterns are new, exact ones and near ones each counted.
+        """
         touched = program.touched
         near = {user for node in touched for value in node.outputs for user, _ in value.uses()}
         return self._add(program, (n for graph in program.model.graphs() for n in graph if n in touched or n in near))
@@ -64,7 +80,7 @@ class Fusions:
 
     @property
     def covered(self) -> int:
-        """How many patterns were seen, one seen both ways counting twice."""
+        """How many patterns were seen, one seen both ways (exactly and with one thing off) counting twice."""
         return sum(map(len, self._seen.values()))
 
     def _count(self, pattern: SubgraphPattern, kind: str) -> None:
@@ -75,24 +91,30 @@ class Fusions:
                     known.remove(pattern)
 
     def shares(self) -> dict[str, Share]:
-        """How many patterns were seen each way."""
+        """How many of all patterns were seen each way, by ``exact`` and ``near``."""
         return {kind: Share(len(self._seen[kind]), len(patterns())) for kind in KINDS}
 
     def labelled(self) -> dict[str, Share]:
-        """The same for people."""
+        """The same as ``shares`` under names for people, ``pattern`` and ``near pattern``."""
         shares = self.shares()
         return {"pattern": shares["exact"], "near pattern": shares["near"]}
 
     def missing(self) -> dict[str, list[str]]:
-        """Names of patterns that were not seen, each way."""
+        """Names of patterns that were not seen, by ``exact`` and ``near``, in the order of the book of patterns."""
         return {kind: [p.name for p in patterns() if p.name not in self._seen[kind]] for kind in KINDS}
 
     def state(self) -> dict[str, Any]:
-        """As JSON-able data that ``absorb`` takes."""
+        """What was seen, as JSON-able data that ``absorb`` takes: sorted names of patterns by ``exact`` and
+        ``near``.
+        """
         return {"schema": SCHEMA, **{kind: sorted(names) for kind, names in self._seen.items()}}
 
     def absorb(self, state: Mapping[str, Any]) -> None:
-        """Count what others have seen; what is of another schema, and patterns that are gone, are left out."""
+        """Count what others have seen; what is of another schema, and patterns that are gone, are left out.
+
+        Args:
+            state: what ``state`` of another one gave; what both have seen counts once.
+        """
         if state.get("schema") != SCHEMA:
             return
         known = {p.name: p for p in patterns()}

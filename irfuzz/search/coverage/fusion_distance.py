@@ -50,6 +50,12 @@ def distance(pattern: SubgraphPattern, program: ProgramView, node: ir.Node, most
 
     One thing is another operator of its kind, element, attribute, operand or element type, a constant that is computed
     or has another shape, a node in between or another reader of an inner value. With ``most`` 0 that is not looked for.
+
+    Args:
+        pattern: its last node is compared with ``node``, and so on upwards.
+        program: that the node is in; its constants and facts are read.
+        node: of any graph of the program.
+        most: how many things may be off.
     """
     book = _Book(pattern, program, most)
     best: int | None = None

@@ -30,7 +30,12 @@ class OperatorLevel:
         self._others: Counter[str] = Counter()
 
     def add(self, program: ProgramView) -> None:
-        """Count a program, bodies included."""
+        """Count a program, bodies included.
+
+        Args:
+            program: its nodes of ONNX's default domain are counted for all criteria, those of others by their domain
+                only.
+        """
         for graph in program.model.graphs():
             for node in graph:
                 if node.domain in DEFAULT:
@@ -39,7 +44,11 @@ class OperatorLevel:
                     self._others[node.domain] += 1
 
     def counts(self) -> dict[str, int]:
-        """By criterion."""
+        """How many different ones were seen, by criterion.
+
+        The criteria are ``operator types``, ``input degrees``, ``output degrees``, ``single edges`` (producer and
+        consumer), and ``shapes and parameters`` (calls).
+        """
         return {
             "operator types": len(self._operators),
             "input degrees": sum(kind == "in" for kind, _, _ in self._degrees),

@@ -28,7 +28,13 @@ class PassCoverage:
         self._pairs: dict[str, set[str]] = {}
 
     def register(self, target: Target, names: Sequence[str]) -> None:
-        """Take note of what passes a target's version has."""
+        """Take note of what passes a target's version has; transformers that only hold rewrite rules and passes that
+        the CPU cannot reach are left out.
+
+        Args:
+            target: whose component and version they are of.
+            names: of passes; registering a version again adds to them.
+        """
         wanted = self._names.setdefault(version_of(target), set())
         wanted.update(name for name in names if name not in excluded() and name not in rules())
 
@@ -49,7 +55,15 @@ class PassCoverage:
         }
 
     def add(self, results: Sequence[RunResult], digest: str) -> int:
-        """How many passes, and pairs of them, changed a program for the first time; ``digest`` is the program's."""
+        """Count what changed one program.
+
+        Args:
+            results: of its targets; only those that ended well and tell their passes count.
+            digest: the program's, which is kept for each pass that fired first with it.
+
+        Returns:
+            How many passes, and pairs of them, changed a program for the first time, each version apart.
+        """
         before = self.covered
         for result in results:
             if result.passes and result.exit is Exit.OK:
@@ -67,44 +81,58 @@ class PassCoverage:
 
     @property
     def covered(self) -> int:
-        """How many passes and pairs were seen."""
+        """How many passes and pairs of passes were seen, each version apart: the sum over all versions."""
         return sum(map(len, self._fired.values())) + sum(map(len, self._pairs.values()))
 
     def shares(self) -> dict[str, Share]:
-        """By version: how many of its passes changed some program."""
+        """By version (``version_of``): how many of its registered passes changed some program. Pairs do not count
+        here.
+        """
         return {
             version: Share(len(names & {*self._fired.get(version, {})}), len(names))
             for version, names in sorted(self._names.items())
         }
 
     def labelled(self) -> dict[str, Share]:
-        """The same in one for people; nothing if no component tells anything."""
+        """The shares of all versions in one, under ``passes``, for people; empty if no component tells anything."""
         shares = self.shares().values()
         return {"passes": Share(sum(s.covered for s in shares), sum(s.total for s in shares))} if shares else {}
 
     def missing(self) -> dict[str, list[str]]:
-        """By version: passes that changed no program."""
+        """By version: registered passes that changed no program, in alphabetical order; an empty list if all did."""
         return {v: sorted(names - {*self._fired.get(v, {})}) for v, names in sorted(self._names.items())}
 
     def fired(self) -> dict[str, dict[str, str]]:
-        """By version and pass: the digest of the first program that it changed."""
+        """By version and pass: the digest of the first program that it changed. The dictionaries are new ones, sorted
+        by name.
+        """
         return {version: dict(sorted(found.items())) for version, found in sorted(self._fired.items())}
 
     def names(self, version: str) -> frozenset[str]:
-        """Passes of a version that the CPU can reach."""
+        """Registered passes of a version that the CPU can reach; empty for a version that was not registered.
+
+        Args:
+            version: as ``version_of`` spells it.
+        """
         return frozenset(self._names.get(version, ()))
 
     def paired(self) -> dict[str, frozenset[tuple[str, str]]]:
-        """By version: pairs of graph transformers that changed one program, each in alphabetical order."""
+        """By version: pairs of graph transformers that changed one program, each in alphabetical order; rewrite rules
+        form no pairs.
+        """
         split = {version: (pair.split(" ") for pair in found) for version, found in self._pairs.items()}
         return {version: frozenset((one, other) for one, other in found) for version, found in split.items()}
 
     def pairs(self) -> dict[str, int]:
-        """By version: how many pairs of graph transformers changed one program."""
+        """By version: how many pairs of graph transformers changed one program, the numbers to what ``paired``
+        lists.
+        """
         return {version: len(found) for version, found in sorted(self._pairs.items())}
 
     def state(self) -> dict[str, Any]:
-        """As JSON-able data that ``absorb`` takes."""
+        """All of it, as JSON-able data that ``absorb`` takes: registered names, what fired first with which program,
+        and pairs, each by version.
+        """
         return {
             "schema": SCHEMA,
             "names": {version: sorted(names) for version, names in self._names.items()},
@@ -113,7 +141,11 @@ class PassCoverage:
         }
 
     def absorb(self, state: Mapping[str, Any]) -> None:
-        """Count what others have seen; what is of another schema is left out."""
+        """Count what others have seen; what is of another schema is left out.
+
+        Args:
+            state: what ``state`` of another one gave. A pass that both have seen keeps the program that it has here.
+        """
         if state.get("schema") != SCHEMA:
             return
         for version, names in state["names"].items():
@@ -127,5 +159,8 @@ class PassCoverage:
 
 
 def version_of(target: Target) -> str:
-    """What a target's passes are counted under: its component and version."""
+    """What a target's passes are counted under: its component and version, as ``onnxruntime 1.20.0``.
+
+    Targets that differ in other options only are counted together.
+    """
     return f"{target.component} {target.version}"

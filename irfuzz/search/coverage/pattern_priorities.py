@@ -51,7 +51,11 @@ LEVELS = ("", "L1", "L2")
 
 @cache
 def written() -> Mapping[str, frozenset[str]]:
-    """Passes of onnxruntime that the book says a pattern fires, by its name."""
+    """Passes of onnxruntime that the book says a pattern fires, by the pattern's name; an empty set if it names none.
+
+    Each pass stands with and without the level that newer versions put behind its name (``LEVELS``). The result is kept
+    for later calls.
+    """
     found: dict[str, frozenset[str]] = {}
     for pattern in patterns():
         words = (text.split() for text in pattern.fused_by)
@@ -83,6 +87,10 @@ class PatternAims:
         """Take note of the patterns that were inserted into a program, and of the passes that then changed it.
 
         Rules count if they are new: they are looked for until they are seen, so how often depends on what came before.
+
+        Args:
+            inserted: names of patterns, of which each counts once.
+            results: of its targets; only those that ended well and tell their passes count.
         """
         for result in results:
             if result.exit is not Exit.OK or not result.passes:
@@ -96,7 +104,12 @@ class PatternAims:
                 self._hits[version][pattern].update(fired)
 
     def keep(self, digest: str, results: Sequence[RunResult]) -> None:
-        """Take note of what a program fires that may be a parent."""
+        """Take note of what a program fires that may be a parent, for ``worths``; the newest ``PARENTS`` are kept.
+
+        Args:
+            digest: the program's.
+            results: of its targets; if none tells passes, nothing is kept.
+        """
         fired = {
             version_of(r.target): frozenset(r.passes).difference(rule_names())
             for r in results
@@ -106,7 +119,10 @@ class PatternAims:
             self._parents.append((digest, fired))
 
     def settle(self) -> None:
-        """Let all that was noted since the last time count."""
+        """Let all that was noted since the last time count: ``worths`` changes here and nowhere else.
+
+        A campaign calls this at times that do not depend on how many programs travel together.
+        """
         missing = {version: frozenset(names) for version, names in self._passes.missing().items()}
         known = {version: self._known(version) for version in missing}
         self._beside = dict(self._parents)
@@ -145,8 +161,10 @@ class PatternAims:
     def worths(self, parent: str) -> Mapping[Feature, float]:
         """Worth of patterns on a parent, by ``insert_pattern.feature_of``; 1 of those that are left out.
 
+        It grows, at most to twice as much, if a pattern's passes have not fired beside those that the parent fires.
+
         Args:
-            parent: digest of the program.
+            parent: digest of the program; of one that ``keep`` was not told of, the parent has no part in it.
         """
         beside = self._beside.get(parent)
         if not beside:
@@ -171,7 +189,7 @@ class PatternAims:
         return len(others) - (name in others) - len(others & partners)
 
     def state(self) -> dict[str, Any]:
-        """As JSON-able data that ``recall`` takes."""
+        """All that was noted, as JSON-able data that ``recall`` takes; worths are not in it, but follow from it."""
         return {
             "schema": SCHEMA,
             "programs": self._programs,
@@ -182,7 +200,9 @@ class PatternAims:
         }
 
     def recall(self, state: Mapping[str, Any]) -> None:
-        """Go on from what ``state`` gave; what is of another schema is left out."""
+        """Go on from what ``state`` gave, and settle; what is of another schema is left out, and then nothing
+        changes.
+        """
         if state.get("schema") != SCHEMA:
             return
         self._programs = Counter(state["programs"])

@@ -26,8 +26,8 @@ class Frontier(Coverage):
     brought one, so that what cannot be reached is asked for ever more seldom.
 
     Attributes:
-        worth: of all features that are covered, where each criterion as a whole counts the same: a sequence, of which
-            there are many, is worth little beside a parameter.
+        worth: of all features that are covered, in which each criterion as a whole counts the same: a sequence, of
+            which there are many, is worth little beside a parameter.
     """
 
     __slots__ = ("_dry", "_each", "_failed", "_own", "_successors", "_worth", "worth")
@@ -51,19 +51,37 @@ class Frontier(Coverage):
         self.worth = 0.0
 
     def call(self, op: str) -> float:
-        """How much a call of an operator is worth on its own; never 0."""
+        """How much a call of an operator is worth on its own; never 0.
+
+        It is what is left of the operator's features, and a tenth for each consumer that its result has not met,
+        divided by one more than the calls since it last brought something.
+
+        Args:
+            op: name of an operator; one that is not in the space is worth very little.
+        """
         left = self._own.get(op, 0) + _SUCCESSOR * len(self._successors.get(op, ()))
         return _ALONE + left / (1.0 + self._dry[op])
 
     def pair(self, producer: str, consumer: str) -> float:
-        """How much it is worth that one operator reads what another gives; 0 if that is covered."""
+        """How much it is worth that one operator reads what another gives; 0 if that is covered.
+
+        Args:
+            producer: name of the operator that gives it.
+            consumer: name of the one that reads it. Each time that ``failed`` was told of both makes the pair worth
+                less, by the square.
+        """
         if consumer not in self._successors.get(producer, ()):
             return 0.0
         failed = 1.0 + self._failed[producer][consumer]
         return self._worth[consumer] / (failed * failed)
 
     def pairs(self, producer: str, consumers: Sequence[str]) -> list[float] | None:
-        """What ``pair`` says of each; ``None`` if that is 0 of all."""
+        """What ``pair`` says of each consumer; ``None`` if that is 0 of all.
+
+        Args:
+            producer: name of the operator that gives the value.
+            consumers: names; the result has a number for each, in the same order.
+        """
         left = self._successors.get(producer)
         if not left or left.isdisjoint(consumers):
             return None
@@ -71,16 +89,29 @@ class Frontier(Coverage):
         return [worth[c] / (1.0 + failed.get(c, 0)) ** 2 if c in left else 0.0 for c in consumers]
 
     def dtype(self, op: str, dtype: str) -> float:
-        """How much it is worth that an operator's first input has an element type; 0 if that is covered."""
+        """How much it is worth that an operator's first input has an element type: 1 if no program has shown it, 0 if
+        that is covered or not in the space.
+
+        Args:
+            op: name of the operator.
+            dtype: name of the type, as ``FLOAT16``.
+        """
         space = self._space.operators.get(op)
         return float(space is not None and dtype in space.dtypes and (op, "dtype", dtype) not in self._named["input"])
 
     def failed(self, producer: str, consumer: str) -> None:
-        """No call was found: it is worth less from now on."""
+        """Take note that no call of a consumer on what a producer gives was found: the pair is worth less from now on,
+        but never nothing.
+        """
         self._failed[producer][consumer] += 1
 
     def gained(self, criterion: str, *operators: str) -> None:
-        """Take a feature off what is left."""
+        """Take a feature off what is left, and add it to ``worth``; the operators no longer count as called in vain.
+
+        Args:
+            criterion: ``input``, ``parameter`` or ``sequence``.
+            *operators: that show it: one, or producer and consumer of a sequence.
+        """
         if criterion == "sequence":
             self._successors[operators[0]].discard(operators[1])
         else:
@@ -91,12 +122,18 @@ class Frontier(Coverage):
             self._worth[op] = 1.0 + self._own[op]
 
     def state(self) -> dict[str, Any]:
-        """What is covered, and what was tried in vain."""
+        """What is covered, as ``Coverage.state`` gives it, and what was tried in vain: failed pairs, and calls of each
+        operator since it last brought something.
+        """
         failed = [[a, b, n] for a, found in sorted(self._failed.items()) for b, n in sorted(found.items()) if n]
         return {**super().state(), "failed": failed, "dry": dict(self._dry)}
 
     def absorb(self, state: Mapping[str, Any]) -> None:
-        """Count what is covered; calls that brought nothing are asked for as seldom as before."""
+        """Count what is covered; calls that brought nothing are asked for as seldom as before.
+
+        Args:
+            state: of a ``Frontier``, or of a ``Coverage``, which says nothing of what was tried in vain.
+        """
         super().absorb(state)
         for first, second, times in state.get("failed", ()):
             self._failed[first][second] += times

@@ -27,7 +27,16 @@ MParam does: the paper names no share, and leaves out what cannot be built (sect
 
 
 def planned(operator: str, choices: Choices, mutators: Sequence[str]) -> tuple[str | None, ...]:
-    """An operator on one to ten layers; of MParam's now and then one value that is forbidden."""
+    """An operator on one to ten layers; of MParam's now and then one value that is forbidden.
+
+    Args:
+        operator: name of a mutator.
+        choices: draw how often.
+        mutators: those that may be used; a forbidden value is only drawn if ``invalid-value`` is among them.
+
+    Returns:
+        The name as often as it is to be applied, or ``("invalid-value",)``.
+    """
     if operator == PARAMETER and FORBIDDEN in mutators and choices.boolean(FORBIDDEN_SHARE):
         return (FORBIDDEN,)
     return (operator,) * choices.integer(*LAYERS)
@@ -53,11 +62,17 @@ class Mcmc:
         self._pool = ParentPool()
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
-        """A random member of the pool."""
+        """A random member of the pool, all equally likely; the pool takes up what was added to ``parents`` since the
+        last call.
+        """
         return self._pool.pick(parents, choices)
 
     def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
-        """Propose operators at random until one is accepted with probability ``min(1, (1 - p) ** (k2 - k1))``."""
+        """Propose operators at random until one is accepted with probability ``min(1, (1 - p) ** (k2 - k1))``.
+
+        k1 and k2 are the places of the last and the proposed operator in the order of their mean scores (equation 8).
+        The accepted one is planned on one to ten layers, whatever ``most`` says.
+        """
         ranked = sorted(self._operators, key=lambda op: -self.fitness(op))
         if not self._last:
             self._last = choices.pick(self._operators)
@@ -70,11 +85,18 @@ class Mcmc:
         return planned(self._last, choices, self._mutators)
 
     def fitness(self, operator: str) -> float:
-        """Mean score of the models that an operator made (equation 7); 0 of none."""
+        """Mean score of the models that an operator made (equation 7); 0 if it made none.
+
+        Args:
+            operator: name of a mutator. Its score is the sum of what ``learn`` and ``ran`` counted.
+        """
         return self._score[operator] / max(1, self._made[operator])
 
     def learn(self, parent: Parent, plan: Sequence[str | None], outcome: MutationOutcome) -> None:  # noqa: ARG002 - the protocol's
-        """Count a mutant and its score (equation 4) for the planned operator; what came to nothing is none."""
+        """Count a mutant and its score (equation 4) for the planned operator; what came to nothing is none.
+
+        If no edit stands, the parent gives its place in the pool to a random seed instead, and no score changes.
+        """
         if not outcome.applied:
             self._pool.spent()
             return
@@ -84,21 +106,32 @@ class Mcmc:
             self._score[operator] += score(outcome)
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:  # noqa: ARG002 - the protocol's
-        """Add the other half of a mutant's score (equation 6)."""
+        """Add the other half of a mutant's score (equation 6), to the last of the mutators that were applied: half a
+        point if ``branches`` is above 0.
+        """
         if applied:
             self._score[applied[-1]] += (1.0 - DIVERSE) * (branches > 0)
 
     def keeps(self, outcome: MutationOutcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
-        """If its score is above 0 (algorithm 2, line 6)."""
+        """Whether the score of a mutant is above 0 (algorithm 2, line 6).
+
+        ``bar`` is not read, for the paper has none.
+        """
         return score(outcome) > 0
 
     def state(self) -> Mapping[str, Any]:
-        """Scores of the operators, the last one, and the pool."""
+        """Scores of the operators, the last one, and the pool, as JSON-able data.
+
+        ``made`` has for each operator the sum of its scores and the number of its mutants; ``last`` is empty before the
+        first plan.
+        """
         made = {op: [self._score[op], self._made[op]] for op in self._operators}
         return {"made": made, "last": self._last, "pool": self._pool.state()}
 
     def recall(self, state: Mapping[str, Any]) -> None:
-        """The same scores and pool."""
+        """Go on with the scores and the pool that ``state`` gave. Operators that this search does not have are left
+        out; a last one among them counts as none.
+        """
         for op, (total, count) in state["made"].items():
             if op in self._operators:
                 self._score[op], self._made[op] = total, count
@@ -107,5 +140,7 @@ class Mcmc:
 
 
 def score(outcome: MutationOutcome) -> float:
-    """Equation 4, with 0 or 1 for what is new (equations 5 and 6)."""
+    """Equation 4, with 0 or 1 for what is new (equations 5 and 6): half a point each for new features of COMET's space
+    (``gain``) and for new lines of code (``branches``). One of 0.0, 0.5 and 1.0.
+    """
     return DIVERSE * (outcome.gain > 0) + (1.0 - DIVERSE) * (outcome.branches > 0)

@@ -25,7 +25,13 @@ class ParentPool:
         self._spent = False
 
     def pick(self, parents: Sequence[P], choices: Choices) -> P:
-        """A member, all equally likely; at the first call all parents are seeds."""
+        """A member, all equally likely; at the first call all parents are seeds.
+
+        Args:
+            parents: all that were kept so far, in one order, only ever appended to. What was appended since the last
+                call joins the pool, and takes a random member's place if that is full.
+            choices: draw the member and the places.
+        """
         if self._spent:
             self._places[self._last] = choices.index(self._seeds)
             self._spent = False
@@ -41,15 +47,23 @@ class ParentPool:
         return parents[self._places[self._last]]
 
     def spent(self) -> None:
-        """Nothing could be made of the member that was picked last."""
+        """Take note that nothing could be made of the member that was picked last: at the next ``pick`` a random seed
+        takes its place.
+        """
         self._spent = True
 
     def state(self) -> Mapping[str, Any]:
-        """All of it, as JSON-able data."""
+        """All of it, as JSON-able data that ``recall`` takes: the members as places in the list of parents, never as
+        programs.
+        """
         about = {"known": self._known, "seeds": self._seeds, "last": self._last, "spent": self._spent}
         return {**about, "places": list(self._places)}
 
     def recall(self, state: Mapping[str, Any]) -> None:
-        """Go on with these members; parents must be in the order in which they were."""
+        """Go on with these members; parents must be in the order in which they were.
+
+        Args:
+            state: what ``state`` gave; what the pool held before is forgotten.
+        """
         self._known, self._seeds, self._last = state["known"], state["seeds"], state["last"]
         self._spent, self._places = state["spent"], list(state["places"])

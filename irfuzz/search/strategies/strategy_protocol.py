@@ -37,7 +37,7 @@ class MutationOutcome:
         gain: features of COMET's space that no program before had.
         features: the same of what mutation counts as new (``irfuzz.mutate.feature_counts``).
         nodes: of the mutant, which its cost grows with; seconds would make searches differ from run to run.
-        worth: of these features, where rare ones count more; ``None`` if nobody weighs them.
+        worth: of these features, of which rare ones count more; ``None`` if nobody weighs them.
         branches: lines of components under test that no program before had run, if they are counted.
     """
 
@@ -63,32 +63,64 @@ class Search(Protocol):
     sprouts: ClassVar[bool]
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
-        """The next parent, of those that were kept so far: at least one, seeds first, only ever appended to."""
+        """The next parent, of those that were kept so far.
+
+        Args:
+            parents: at least one, seeds first, only ever appended to; a search may count in ``picked`` that it chose
+                one.
+            choices: all that is drawn comes from them.
+        """
         ...
 
     def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:
         """Names of the mutators of its edits, in order; ``None`` is drawn by the engine's weights.
 
-        They are no more than about ``most`` unless a paper says otherwise.
+        Args:
+            parent: that ``choose`` gave.
+            choices: all that is drawn comes from them.
+            most: there are no more edits than about this unless a paper says otherwise.
         """
         ...
 
     def learn(self, parent: Parent, plan: Sequence[str | None], outcome: MutationOutcome) -> None:
-        """Take note of what became of it."""
+        """Take note of what became of a plan, also if no mutant came of it.
+
+        Args:
+            parent: that was mutated.
+            plan: as ``plan`` gave it.
+            outcome: without applied mutators if nothing could be done.
+        """
         ...
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
-        """Take note that a mutant, of which ``learn`` was told, ran code that no program before had run."""
+        """Take note that a mutant, of which ``learn`` was told, ran code that no program before had run.
+
+        Args:
+            parent: that was mutated.
+            applied: mutators of the edits that stand.
+            branches: how much of it was new: lines of components under test, and passes that fired first.
+        """
         ...
 
     def keeps(self, outcome: MutationOutcome, bar: int) -> bool:
-        """Whether the mutant is to be a parent; ``bar`` grows with the corpus."""
+        """Whether the mutant is to be a parent.
+
+        Args:
+            outcome: what became of its plan.
+            bar: how many new features it should have; it grows with the corpus. Searches of papers do not read it.
+        """
         ...
 
     def state(self) -> Mapping[str, Any]:
-        """All that was learnt, as JSON-able data: a search that recalls it goes on as this one would."""
+        """All that was learnt, as JSON-able data: a search of the same name that recalls it goes on as this one would,
+        given the same choices.
+        """
         ...
 
     def recall(self, state: Mapping[str, Any]) -> None:
-        """Go on from what ``state`` gave; what this search does not know, as a mutator that is gone, is left out."""
+        """Go on from what ``state`` gave; what this search does not know, as a mutator that is gone, is left out.
+
+        Args:
+            state: after JSON, so that tuples in it may be lists.
+        """
         ...

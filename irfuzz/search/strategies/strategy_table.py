@@ -23,10 +23,14 @@ USES: dict[str, tuple[str, ...] | None] = {"mcmc": Mcmc.mutators, "random": Unif
 
 
 def make_search(name: str, mutators: Sequence[str]) -> Search:
-    """A search over these mutators.
+    """A search over these mutators, which has learnt nothing yet.
+
+    Args:
+        name: a key of ``SEARCHES``, as ``--search`` takes it.
+        mutators: names of those that it may plan.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: there is none of this name; the message lists those that there are.
     """
     known = SEARCHES.get(name)
     if known is None:

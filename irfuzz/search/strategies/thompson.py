@@ -61,11 +61,17 @@ class Arms:
         return name in self._places
 
     def names(self) -> list[str]:
-        """In the order of what ``draw`` gives."""
+        """The names of all arms, in the order of what ``draw`` gives: that in which they were first told."""
         return list(self._places)
 
     def add(self, name: str, gain: float, cost: float) -> None:
-        """Take note of a program."""
+        """Take note of a program.
+
+        Args:
+            name: of the arm; a new one is added.
+            gain: how much that is new the program brought.
+            cost: what it cost, in the same unit for all arms.
+        """
         if name not in self._places:
             self._grow([name])
         place = self._places[name]
@@ -73,7 +79,10 @@ class Arms:
         self._cost[place] += cost
 
     def fade(self) -> None:
-        """Count all that is known for less: what an arm brought when much was left says little of now."""
+        """Count all that is known for less: what an arm brought when much was left says little of now.
+
+        Gains and costs of all arms are multiplied by ``keeps``, so that newer programs weigh more.
+        """
         self._gain *= self._keeps
         self._cost *= self._keeps
 
@@ -82,17 +91,36 @@ class Arms:
         return PRIOR * max(1e-3, float((PRIOR + self._gain.sum()) / (PRIOR + self._cost.sum())))
 
     def credit(self, name: str, gain: float) -> None:
-        """Count more features for a program that was counted already."""
+        """Count more features for a program that was counted already, at no further cost.
+
+        Args:
+            name: of the arm; a name that is no arm is passed over.
+            gain: how much more it brought.
+        """
         if name in self._places:
             self._gain[self._places[name]] += gain
 
     def rate(self, name: str) -> float:
-        """Features that a unit of cost is expected to bring; 0 of what is no arm."""
+        """Features that a unit of cost is expected to bring, the mean of what ``draw`` draws; 0 of what is no arm.
+
+        Args:
+            name: of the arm. One that nothing is known of has the rate of all arms together, more or less.
+        """
         place = self._places.get(name)
         return 0.0 if place is None else float((self._prior() + self._gain[place]) / (PRIOR + self._cost[place]))
 
     def draw(self, choices: Choices, names: Sequence[str] | None = None, times: int = 1) -> np.ndarray:
-        """Rates, features for a unit of cost, ``[times, names]``, from their Gamma posteriors."""
+        """Rates, features for a unit of cost, from the arms' Gamma posteriors.
+
+        Args:
+            choices: seed the draw.
+            names: arms in the order of the columns; all, in the order of ``names()``, if ``None``. A name that is no
+                arm has the prior.
+            times: how many rows, each an independent draw.
+
+        Returns:
+            float64 of shape (times, names).
+        """
         if names is None:
             gain, cost = self._gain, self._cost
         else:
@@ -103,11 +131,16 @@ class Arms:
         return rng.standard_gamma(self._prior() + gain, (times, len(gain))) / (PRIOR + cost)
 
     def state(self) -> Mapping[str, tuple[float, float]]:
-        """What each brought and cost."""
+        """What each arm brought and cost, faded, as (gain, cost) by name; it is JSON-able."""
         return {n: (float(self._gain[p]), float(self._cost[p])) for n, p in self._places.items()}
 
     def recall(self, state: Mapping[str, tuple[float, float]]) -> None:
-        """Set what each brought and cost."""
+        """Set what each arm brought and cost.
+
+        Args:
+            state: (gain, cost) by name, as ``state`` gives it. New names are added; arms that are not in it keep
+                theirs.
+        """
         self._grow(list(state))
         for name, (gain, cost) in state.items():
             self._gain[self._places[name]], self._cost[self._places[name]] = gain, cost
@@ -130,7 +163,11 @@ class Thompson:
         self._recent = 1.0
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
-        """One of a few candidates, by energy and by what mutants of its seed have brought."""
+        """One of a few candidates, by energy and by what mutants of its seed have brought.
+
+        The weight of a candidate is its ``energy`` times a rate drawn for its seed. ``picked`` of the chosen one grows
+        by one.
+        """
         among = candidates(parents, choices)
         seeds = list(dict.fromkeys(p.seed for p in among))
         rates = dict(zip(seeds, self._seeds.draw(choices, seeds)[0].tolist(), strict=True))
@@ -139,7 +176,11 @@ class Thompson:
         return parent
 
     def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
-        """Some edits, each by the best of a draw for every mutator, or by weight."""
+        """Some edits, each by the best of a draw for every mutator, or by weight.
+
+        Their number is drawn evenly from 1 to ``most``. Each is aimed at coverage with a probability between the two of
+        ``AIMED``, else it is ``None``; ``cover-next`` follows besides, at most as often as ``COVERED`` says.
+        """
         arms = self._mutators.names()
         share = min(max(self._recent, AIMED[0]), AIMED[1]) if arms else 0.0
         aimed = [choices.boolean(share) for _ in range(choices.integer(1, most))]
@@ -171,7 +212,12 @@ class Thompson:
         self._recent = _LATE * self._recent + (1.0 - _LATE) * outcome.gain
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
-        """Code counts as features do, though many lines that run together are hardly more than one."""
+        """Count lines of code as features, though many that run together are hardly more than one: ``log2(1 +
+        branches)``.
+
+        That is shared among the applied mutators by the root of their rates, and all of it is counted for the parent's
+        seed.
+        """
         worth = math.log2(1.0 + branches)
         due = [math.sqrt(self._mutators.rate(name)) for name in applied]
         total = sum(due)
@@ -181,15 +227,19 @@ class Thompson:
         self._seeds.credit(parent.seed, worth)
 
     def keeps(self, outcome: MutationOutcome, bar: int) -> bool:
-        """If it shows enough that is new."""
+        """Whether a mutant shows enough that is new: at least ``bar`` new features of what mutation counts."""
         return outcome.features >= bar
 
     def state(self) -> Mapping[str, Any]:
-        """The posteriors of mutators and seeds, and how much programs bring of late."""
+        """The posteriors of mutators and seeds, and how much programs bring of late, as JSON-able data for
+        ``recall``.
+        """
         return {"mutators": self._mutators.state(), "seeds": self._seeds.state(), "recent": self._recent}
 
     def recall(self, state: Mapping[str, Any]) -> None:
-        """The same posteriors."""
+        """Go on from the posteriors that ``state`` gave; mutators that this search does not have are left out, seeds
+        are not.
+        """
         self._mutators.recall({n: row for n, row in state["mutators"].items() if n in self._mutators})
         self._seeds.recall(state["seeds"])
         self._recent = state["recent"]

@@ -25,29 +25,35 @@ class Uniform:
         self._pool = ParentPool()
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
-        """A random member of the pool."""
+        """A random member of the pool, all equally likely; the pool takes up what was added to ``parents`` since the
+        last call.
+        """
         return self._pool.pick(parents, choices)
 
     def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
-        """Any operator, on one to ten layers."""
+        """Any operator, all equally likely, on one to ten layers; ``most`` is not read. Instead of
+        ``change-attribute``, one value that is forbidden is planned now and then (``mcmc.planned``).
+        """
         return planned(choices.pick(self._operators), choices, self._mutators)
 
     def learn(self, parent: Parent, plan: Sequence[str | None], outcome: MutationOutcome) -> None:  # noqa: ARG002 - the protocol's
-        """Nothing, but that a member came to nothing."""
+        """Learn nothing, but take note if no edit stands: the parent then gives its place in the pool to a random
+        seed.
+        """
         if not outcome.applied:
             self._pool.spent()
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
-        """Nothing."""
+        """Do nothing: what code a mutant runs has no part in this search."""
 
     def keeps(self, outcome: MutationOutcome, bar: int) -> bool:  # noqa: ARG002 - the protocol's
-        """If it shows something new."""
+        """Whether a mutant shows something new: whether ``mcmc.score`` of it is above 0. ``bar`` is not read."""
         return score(outcome) > 0
 
     def state(self) -> Mapping[str, Any]:
-        """The pool."""
+        """The pool, as JSON-able data under ``pool``: nothing else is ever learnt."""
         return {"pool": self._pool.state()}
 
     def recall(self, state: Mapping[str, Any]) -> None:
-        """The same pool."""
+        """Go on with the pool that ``state`` gave; parents must be in the order in which they were."""
         self._pool.recall(state["pool"])

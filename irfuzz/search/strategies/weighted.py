@@ -24,36 +24,48 @@ class Weighted:
         """Nothing is kept."""
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
-        """One of a few candidates by energy."""
+        """One of a few parents (``candidates``), by weights that are their ``energy``. ``picked`` of the chosen one
+        grows by one.
+        """
         among = candidates(parents, choices)
         parent = choices.weighted(among, [energy(p) for p in among])
         parent.picked += 1
         return parent
 
     def plan(self, parent: Parent, choices: Choices, most: int) -> tuple[str | None, ...]:  # noqa: ARG002 - the protocol's
-        """Some edits, all by weight."""
+        """Between 1 and ``most`` edits, evenly drawn, all of which are ``None``: the engine draws their mutators by its
+        weights.
+        """
         return (None,) * choices.integer(1, most)
 
     def learn(self, parent: Parent, plan: Sequence[str | None], outcome: MutationOutcome) -> None:
-        """Nothing."""
+        """Do nothing: this search steers by what parents tell of themselves."""
 
     def ran(self, parent: Parent, applied: Sequence[str], branches: int) -> None:
-        """Nothing."""
+        """Do nothing: what code a mutant runs has no part in this search."""
 
     def keeps(self, outcome: MutationOutcome, bar: int) -> bool:
-        """If it shows enough that is new."""
+        """Whether a mutant shows enough that is new: at least ``bar`` new features of what mutation counts."""
         return outcome.features >= bar
 
     def state(self) -> Mapping[str, Any]:
-        """Nothing."""
+        """An empty dictionary, for nothing is learnt; what steers stands in the parents themselves."""
         return {}
 
     def recall(self, state: Mapping[str, Any]) -> None:
-        """Nothing."""
+        """Do nothing: ``state`` is empty, and whatever it holds is not read."""
 
 
 def candidates(parents: Sequence[P], choices: Choices) -> Sequence[P]:
-    """Some of many parents, drawn evenly, or all of a few."""
+    """Some of many parents, drawn evenly, or all of a few.
+
+    Args:
+        parents: all that there are.
+        choices: seed the draw; they are not asked if all are taken.
+
+    Returns:
+        ``parents`` itself if they are at most ``CANDIDATES``; else a list of so many, in which one may stand twice.
+    """
     if len(parents) <= CANDIDATES:
         return parents
     draw = random.Random(choices.seed())  # noqa: S311 - reproducibility is wanted, not secrecy
@@ -61,5 +73,8 @@ def candidates(parents: Sequence[P], choices: Choices) -> Sequence[P]:
 
 
 def energy(parent: Parent) -> float:
-    """Little-used programs that brought much, and small ones, which cost little, come first."""
+    """Weight of a parent: little-used programs that brought much, and small ones, which cost little, come first.
+
+    It is (1 + features) / ((1 + picked) * (1 + nodes / 30)), of which features count up to 50; never 0.
+    """
     return (1.0 + min(parent.features, 50)) / ((1.0 + parent.picked) * (1.0 + parent.nodes / 30.0))

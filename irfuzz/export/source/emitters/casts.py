@@ -12,22 +12,37 @@ LITERAL_ELEMENTS = 8
 
 
 def cast(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Cast to a type that the framework has."""
+    """Cast to a type that the framework has: ``Cast(x, to=1)`` becomes ``cast(x, torch.float32)``, for example.
+
+    A type that the framework cannot compute in raises ``Unsupported``; ``saturate`` and ``round_mode``, which are for
+    floats of eight bits, are not read.
+    """
     return ctx.call("cast", ctx.input(node, 0), ctx.spelled(node, ctx.attr(node, "to")))
 
 
 def cast_like(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """CastLike: the type is read from the second input."""
+    """CastLike, from opset 15: the type is read from the second input when the module runs.
+
+    ``CastLike(x, like)`` becomes ``cast(x, like.dtype)``; ``saturate`` and ``round_mode`` are not read.
+    """
     return ctx.call("cast", ctx.input(node, 0), Code(f"{ctx.input(node, 1)}.dtype"))
 
 
 def identity(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Identity."""
+    """Identity and OptionalGetElement: ``Identity(x)`` becomes ``x``.
+
+    Nothing is copied: both names then hold the same tensor, sequence or ``None``, which an empty optional is.
+    """
     return str(ctx.input(node, 0))
 
 
 def constant(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Constant in any of its attributes: a literal if short, else an array of the npz."""
+    """Constant in any of its attributes: a literal if short, else an array of the npz.
+
+    ``Constant(value_ints=[1, 2])`` becomes ``torch.tensor([1, 2], dtype=torch.int64)``, and a tensor of more than 8
+    elements becomes ``weights["name of the output"]``. Lists of numbers are literals at any length. Without a dense
+    value (``sparse_value``) it raises ``Unsupported``, and so do strings in a tensor that are not UTF-8.
+    """
     for name in ("value_int", "value_ints"):
         if name in node.attributes:
             return _literal(ctx, np.asarray(ctx.attr(node, name), dtype=np.int64), ctx.spell(ir.DataType.INT64))
@@ -65,7 +80,12 @@ def _literal(ctx: EmitterContext, array: np.ndarray, dtype: str) -> str:
 
 
 def constant_of_shape(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """ConstantOfShape; zero in float32 unless told."""
+    """ConstantOfShape, from opset 9; zero in float32 unless ``value`` says otherwise.
+
+    ``ConstantOfShape(shape)`` becomes ``torch.zeros((2, 3), dtype=torch.float32)`` if the shape is constant, with
+    ``ints(shape)`` in its place if it is computed. With ``value`` it becomes ``filled((2, 3), torch.tensor(7,
+    dtype=torch.int64))``.
+    """
     shape = ctx.ints(node, 0)
     tensor = node.attributes["value"].value if "value" in node.attributes else None
     if tensor is None:

@@ -10,7 +10,12 @@ from irfuzz.export.source.emitter_context import Emitted, Emitter, EmitterContex
 
 
 def window_attrs(ctx: EmitterContext, node: ir.Node) -> dict[str, Any]:
-    """strides, dilations, pads and auto_pad as keyword arguments, those at their defaults left out."""
+    """strides, dilations, pads and auto_pad as keyword arguments, those at their defaults left out.
+
+    Left out means that the value is ``None``, which ``EmitterContext.call`` drops. ``pads`` are as ONNX has them, all
+    beginnings, then all ends, and are read only if ``auto_pad`` is NOTSET. A convolution with strides 2 alone gives
+    ``{"strides": (2, 2), "dilations": None, "pads": None, "auto_pad": None}``.
+    """
     auto_pad = ctx.attr(node, "auto_pad", "NOTSET")
     pads = ctx.attr(node, "pads") if auto_pad == "NOTSET" else None
     strides, dilations = ctx.attr(node, "strides"), ctx.attr(node, "dilations")
@@ -35,7 +40,14 @@ def _refuse_rank(ctx: EmitterContext, node: ir.Node, index: int) -> None:
 
 
 def convolution(function: str) -> Emitter:
-    """Conv, ConvInteger or QLinearConv."""
+    """An emitter of Conv, ConvInteger or QLinearConv.
+
+    ``Conv(x, w, b, strides=[2, 2])`` becomes ``conv(x, w, b, strides=(2, 2))``; the kernel's shape is read from the
+    weights. An input known to have other than 1 to 3 spatial axes raises ``Unsupported``.
+
+    Args:
+        function: support function that computes it; all inputs of the node are passed in order.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         _refuse_rank(ctx, node, 0)
@@ -45,7 +57,11 @@ def convolution(function: str) -> Emitter:
 
 
 def conv_transpose(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """ConvTranspose."""
+    """ConvTranspose: ``ConvTranspose(x, w, strides=[2, 2])`` becomes ``conv_transpose(x, w, strides=(2, 2))``.
+
+    ``Unsupported`` is raised for other than 1 to 3 spatial axes, and before opset 11 for ``output_shape`` and SAME
+    pads: ONNX then put the odd padding on the other side than it says.
+    """
     _refuse_rank(ctx, node, 0)
     generated = ctx.attr(node, "output_shape") or ctx.attr(node, "auto_pad") in ("SAME_UPPER", "SAME_LOWER")
     if ctx.opset < 11 and generated:

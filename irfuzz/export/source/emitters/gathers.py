@@ -8,17 +8,23 @@ from irfuzz.export.source.emitter_context import Emitted, EmitterContext, TupleE
 
 
 def gather(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Gather."""
+    """Gather: ``Gather(x, index, axis=1)`` becomes ``gather(x, index, 1)``. The axis is always written, 0 by default;
+    negative indices count from the end of that axis.
+    """
     return ctx.call("gather", ctx.input(node, 0), ctx.input(node, 1), ctx.attr(node, "axis"))
 
 
 def gather_elements(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """GatherElements."""
+    """GatherElements, from opset 11: ``GatherElements(x, index, axis=1)`` becomes ``gather_elements(x, index, 1)``. The
+    result has the shape of ``index``, and negative indices count from the end.
+    """
     return ctx.call("gather_elements", ctx.input(node, 0), ctx.input(node, 1), ctx.attr(node, "axis"))
 
 
 def gather_nd(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """GatherND; batch_dims from opset 12."""
+    """GatherND, from opset 11: ``GatherND(x, index)`` becomes ``gather_nd(x, index, 0)``. The last number is
+    ``batch_dims``, which came with opset 12: so many first axes of both go together.
+    """
     return ctx.call("gather_nd", ctx.input(node, 0), ctx.input(node, 1), ctx.attr(node, "batch_dims", 0))
 
 
@@ -28,22 +34,34 @@ def _reduction(ctx: EmitterContext, node: ir.Node) -> str | None:
 
 
 def scatter_elements(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """ScatterElements, and Scatter as it was called before opset 11."""
+    """ScatterElements, and Scatter as it was called before opset 11.
+
+    ``ScatterElements(x, index, updates, axis=1)`` becomes ``scatter_elements(x, index, updates, 1)``; a ``reduction``
+    (from opset 16) other than ``none`` is passed by name. ``x`` is not edited.
+    """
     return ctx.call("scatter_elements", *ctx.inputs(node), ctx.attr(node, "axis"), reduction=_reduction(ctx, node))
 
 
 def scatter_nd(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """ScatterND."""
+    """ScatterND, from opset 11: ``ScatterND(x, index, updates)`` becomes ``scatter_nd(x, index, updates)``; a
+    ``reduction`` (from opset 16) other than ``none`` is passed by name. ``x`` is not edited.
+    """
     return ctx.call("scatter_nd", *ctx.inputs(node), reduction=_reduction(ctx, node))
 
 
 def one_hot(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """OneHot."""
+    """OneHot, from opset 9: ``OneHot(index, depth, values)`` becomes ``one_hot(index, depth, values, -1)``. The last
+    number is the new axis; ``values`` are (off, on) and give the element type of the result.
+    """
     return ctx.call("one_hot", *ctx.inputs(node), ctx.attr(node, "axis"))
 
 
 def top_k(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """TopK with its count as an attribute (before opset 10) or an input; ``largest`` came at opset 11."""
+    """TopK with its count as an attribute (before opset 10) or an input; ``largest`` came at opset 11.
+
+    ``TopK(x, k, axis=1)`` becomes ``top_k(x, k, 1, 1)``, a tuple of values and indices, best first; the last number is
+    ``largest``. ``sorted`` is not read: the result is always sorted, which ONNX allows.
+    """
     k = ctx.input(node, 1)
     if k is None:
         k = ctx.form("scalar", value=ctx.attr(node, "k"))

@@ -17,7 +17,12 @@ def _ceil_mode(ctx: EmitterContext, node: ir.Node) -> int | None:
 
 
 def max_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """MaxPool, with Indices if they are asked for."""
+    """MaxPool, with Indices if the node has a second output.
+
+    ``MaxPool(x, kernel_shape=[2], strides=[2])`` becomes ``max_pool(x, (2,), strides=(2,))``; with Indices it is
+    ``max_pool_indices``, which also takes ``storage_order`` and gives two values. ``ceil_mode`` with ``auto_pad =
+    VALID`` raises ``Unsupported``.
+    """
     x, kernel = ctx.input(node, 0), ctx.attr(node, "kernel_shape")
     attrs = window_attrs(ctx, node) | {"ceil_mode": _ceil_mode(ctx, node)}
     if len(node.outputs) < 2:
@@ -27,7 +32,11 @@ def max_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def average_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """AveragePool."""
+    """AveragePool: ``AveragePool(x, kernel_shape=[2])`` becomes ``average_pool(x, (2,))``.
+
+    Strides, dilations, pads, ``ceil_mode`` and ``count_include_pad`` follow by name if they are not at their defaults.
+    ``ceil_mode`` with ``auto_pad = VALID`` raises ``Unsupported``.
+    """
     return ctx.call(
         "average_pool",
         ctx.input(node, 0),
@@ -39,7 +48,11 @@ def average_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def lp_pool(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """LpPool."""
+    """LpPool: ``LpPool(x, kernel_shape=[2])`` becomes ``lp_pool(x, (2,), p=2)``, with ``p`` always written.
+
+    Strides, dilations, pads and ``ceil_mode`` follow by name if they are not at their defaults. ``ceil_mode`` with
+    ``auto_pad = VALID`` raises ``Unsupported``.
+    """
     return ctx.call(
         "lp_pool",
         ctx.input(node, 0),

@@ -14,7 +14,12 @@ def _dtype(ctx: EmitterContext, node: ir.Node, name: str) -> Code | None:
 
 
 def quantize(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """QuantizeLinear to 8 and 16 bit integers, per tensor, axis or block."""
+    """QuantizeLinear, from opset 10, to 8 and 16 bit integers, per tensor, axis or block.
+
+    ``QuantizeLinear(x, scale, zero)`` becomes ``quantize(x, scale, zero, axis=1)``. ``block_size``, ``output_dtype``
+    (as ``dtype``) and ``precision`` follow if they are set. An ``output_dtype`` that is a floating type raises
+    ``Unsupported``, as does any type that the framework lacks.
+    """
     output = ctx.attr(node, "output_dtype", 0)
     if output and ir.DataType(output) in FLOATS:
         raise ctx.unsupported(node, f"output_dtype {ir.DataType(output).name}")
@@ -29,7 +34,11 @@ def quantize(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def dequantize(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """DequantizeLinear, per tensor, axis or block."""
+    """DequantizeLinear, from opset 10, per tensor, axis or block.
+
+    ``DequantizeLinear(x, scale, zero)`` becomes ``dequantize(x, scale, zero, axis=1)``. ``block_size`` and
+    ``output_dtype`` (as ``dtype``) follow if they are set; a type that the framework lacks raises ``Unsupported``.
+    """
     return ctx.call(
         "dequantize",
         *ctx.inputs(node),
@@ -40,5 +49,7 @@ def dequantize(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def dynamic_quantize(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """DynamicQuantizeLinear."""
+    """DynamicQuantizeLinear, from opset 11: it becomes ``dynamic_quantize(x)``, a tuple of (uint8 tensor, scale, zero
+    point), of which the node may use any. The scale is that of the range of ``x`` widened to hold 0.
+    """
     return TupleExpression(ctx.call("dynamic_quantize", ctx.input(node, 0)), 3)

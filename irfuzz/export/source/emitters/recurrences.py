@@ -59,17 +59,29 @@ def _call(ctx: EmitterContext, node: ir.Node, function: str, defaults: tuple[str
 
 
 def rnn(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """RNN."""
+    """RNN: it becomes ``rnn(x, w, r, b, lens, h, activations=(("tanh", 0.0, 0.0),))``, a tuple of (Y, Y_h).
+
+    Each activation is (name, alpha, beta), one for each direction. ``direction``, ``clip`` and ``layout`` follow if
+    they are not at their defaults. Activations that ONNX does not define raise ``Unsupported``.
+    """
     return TupleExpression(_call(ctx, node, "rnn", ("Tanh",), 6), 2)
 
 
 def gru(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """GRU."""
+    """GRU: it becomes ``gru(x, w, r, b, lens, h, activations=...)``, a tuple of (Y, Y_h).
+
+    Activations are (name, alpha, beta), two for each direction, by default Sigmoid and Tanh. ``linear_before_reset``
+    follows if it is set. Activations that ONNX does not define raise ``Unsupported``.
+    """
     linear = ctx.attr(node, "linear_before_reset")
     return TupleExpression(_call(ctx, node, "gru", ("Sigmoid", "Tanh"), 6, linear_before_reset=linear), 2)
 
 
 def lstm(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """LSTM."""
+    """LSTM: it becomes ``lstm(x, w, r, b, lens, h, c, p, activations=...)``, a tuple of (Y, Y_h, Y_c).
+
+    Activations are (name, alpha, beta), three for each direction, by default Sigmoid, Tanh and Tanh. ``input_forget``
+    follows if it is set. Activations that ONNX does not define raise ``Unsupported``.
+    """
     couple = ctx.attr(node, "input_forget")
     return TupleExpression(_call(ctx, node, "lstm", ("Sigmoid", "Tanh", "Tanh"), 8, input_forget=couple), 3)

@@ -8,7 +8,15 @@ from irfuzz.export.source.emitter_context import Emitted, Emitter, EmitterContex
 
 
 def reduce(function: str) -> Emitter:
-    """A Reduce operator: axes as an attribute, later (ReduceSum at 13, the others at 18) as an input."""
+    """An emitter of a Reduce operator: axes as an attribute, later (ReduceSum at 13, the others at 18) as an input.
+
+    With ``reduce("reduce_sum")``, ``ReduceSum(x, axes=[1], keepdims=0)`` becomes ``reduce_sum(x, (1,), keepdims=0)``.
+    Axes that are absent are left out: all are reduced, or none with ``noop_with_empty_axes`` (``noop=1``).
+    ReduceLogSumExp of integers raises ``Unsupported``: ONNX does not say how it rounds.
+
+    Args:
+        function: support function that computes it.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         dtype = ctx.dtype(node.inputs[0])
@@ -24,7 +32,14 @@ def reduce(function: str) -> Emitter:
 
 
 def arg(function: str) -> Emitter:
-    """ArgMax or ArgMin."""
+    """An emitter of ArgMax or ArgMin.
+
+    With ``arg("arg_max")``, ``ArgMax(x, axis=1)`` becomes ``arg_max(x, axis=1, keepdims=1)``. ``select_last_index``,
+    which came with opset 12, follows if it is set: then the last of equal elements counts.
+
+    Args:
+        function: support function that computes it.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         return ctx.call(
@@ -39,7 +54,14 @@ def arg(function: str) -> Emitter:
 
 
 def cumulative(function: str) -> Emitter:
-    """CumSum or CumProd; the axis is an input."""
+    """An emitter of CumSum (from opset 11) or CumProd (from opset 26); the axis is an input.
+
+    With ``cumulative("cum_sum")``, ``CumSum(x, axis)`` becomes ``cum_sum(x, 1)`` if the axis is constant, else
+    ``cum_sum(x, axis)``. ``exclusive`` and ``reverse`` follow if they are set.
+
+    Args:
+        function: support function that computes it.
+    """
 
     def emit(ctx: EmitterContext, node: ir.Node) -> Emitted:
         known = ctx.constant(ctx.input_value(node, 1))

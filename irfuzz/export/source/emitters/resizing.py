@@ -19,7 +19,12 @@ def _floats(ctx: EmitterContext, node: ir.Node, index: int) -> tuple[float, ...]
 
 
 def resize(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Resize; at opset 10 it was Upsample in another name."""
+    """Resize; at opset 10 it was Upsample in another name, and is emitted as that.
+
+    ``Resize(x, roi, scales)`` becomes ``resize(x, scales=(1.0, 2.0), mode="nearest", coordinates="half_pixel",
+    nearest="round_prefer_floor", policy="stretch")``. Attributes that the mode does not use are left out, and so is the
+    region unless ``tf_crop_and_resize`` reads it. Other modes than ``nearest`` raise ``Unsupported`` on integers.
+    """
     if ctx.opset < 11:
         return upsample(ctx, node)
     x = ctx.input_value(node, 0)
@@ -48,7 +53,12 @@ def resize(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def upsample(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """Upsample, and Resize of opset 10: positions x / scale, rounded down if nearest."""
+    """Upsample, and Resize of opset 10: positions x / scale, rounded down if nearest.
+
+    ``Upsample(x, scales)`` becomes ``resize(x, scales=(1.0, 2.0), mode="nearest", coordinates="asymmetric",
+    nearest="floor")``. Scales are an attribute before opset 9. A mode other than ``nearest`` and ``linear`` raises
+    ``Unsupported``.
+    """
     scales = ctx.attr(node, "scales") if "scales" in node.attributes else _floats(ctx, node, 1)
     mode = ctx.attr(node, "mode")
     if mode not in ("nearest", "linear"):

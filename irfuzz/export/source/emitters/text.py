@@ -11,7 +11,12 @@ _LOCALES = frozenset({"", "C", "POSIX", "en_US", "en_US.UTF-8", "en-US"})
 
 
 def tfidf(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """TfIdfVectorizer: "the i-th element in weights is the weight of the i-th n-gram in pool" (TfIdfVectorizer-9)."""
+    """TfIdfVectorizer: "the i-th element in weights is the weight of the i-th n-gram in pool" (TfIdfVectorizer-9).
+
+    It becomes ``tfidf(x, grams, size, skips, torch.float32)``; ``grams`` are (place in the result, n-gram) of the
+    lengths asked for, ``weights`` (one for each place) follow if there are any and the mode is not TF, and ``binary=1``
+    does if it is IDF. N-grams or places that stand twice raise ``Unsupported``.
+    """
     pool = ctx.attr(node, "pool_strings") or ctx.attr(node, "pool_int64s") or ()
     starts, places = ctx.attr(node, "ngram_counts"), ctx.attr(node, "ngram_indexes")
     least, most = ctx.attr(node, "min_gram_length"), ctx.attr(node, "max_gram_length")
@@ -38,7 +43,11 @@ def tfidf(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def string_normalizer(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """StringNormalizer in locales whose rules of case are the usual ones."""
+    """StringNormalizer, from opset 10, in locales whose rules of case are the usual ones; others raise ``Unsupported``.
+
+    It becomes ``string_normalizer(x, "LOWER", 0, ("a",))``: the change of case, whether stop words are compared with
+    case, and the stop words.
+    """
     locale, change = ctx.attr(node, "locale", ""), ctx.attr(node, "case_change_action")
     if locale not in _LOCALES:
         raise ctx.unsupported(node, f"locale {locale!r}")
@@ -48,7 +57,9 @@ def string_normalizer(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def string_split(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """StringSplit: (parts, how many)."""
+    """StringSplit, from opset 20: it becomes ``string_split(x, ",", 2)``, a tuple of (parts along a new last axis, how
+    many). A ``maxsplit`` without a delimiter raises ``Unsupported``: TensorFlow then splits otherwise.
+    """
     delimiter, most = ctx.attr(node, "delimiter", ""), ctx.attr(node, "maxsplit")
     if most is not None and not delimiter:
         # tf.strings.split(["a b"], maxsplit=2) gives a third part, which is empty (TensorFlow 2.21).
@@ -57,5 +68,7 @@ def string_split(ctx: EmitterContext, node: ir.Node) -> Emitted:
 
 
 def regex_full_match(ctx: EmitterContext, node: ir.Node) -> Emitted:
-    """RegexFullMatch."""
+    """RegexFullMatch, from opset 20: it becomes ``tf.strings.regex_full_match(x, "pattern")``, a boolean for each
+    string. This emitter is TensorFlow's only; both follow the syntax of the RE2 library.
+    """
     return ctx.call("tf.strings.regex_full_match", ctx.input(node, 0), ctx.attr(node, "pattern"))
