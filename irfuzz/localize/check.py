@@ -1,6 +1,7 @@
 """Compares targets on one program and many inputs: who disagrees, how far apart they are, and at which nodes it begins.
 
-``comparison`` runs and judges, ``divergence`` puts together what has one cause, ``location`` looks for the nodes.
+``comparison.sample_runs`` runs and judges, ``divergence`` puts together what has one cause, ``nodes.node_search`` looks
+for the nodes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,39 @@
-"""Writes a program as the source of an equivalent functional Keras model, and its arrays."""
+"""Writes a program as the source of an equivalent functional Keras model, and its arrays.
+
+Converters of Keras models have to be given Keras models, with layers that hold weights, and not a function of tensors.
+So this lowering writes a program as layers (Dense, Conv, pooling, normalisations, recurrent layers) and, if no layer
+fits, as operations of ``keras.ops``, which a functional model holds as it holds layers. The same source runs on each
+back end of Keras (``keras:tensorflow``, ``keras:torch``, ``keras:jax``, ``keras:numpy``; docs/targets.md). It has fewer
+operators than the other lowerings, and it is no witness of what an operator means.
+
+What every file relies on:
+
+* Each input has a first axis, which Keras takes for the batch; ``lower`` refuses a program without inputs, or with a
+  scalar input.
+* All sizes that are needed are known when the source is written. Weights are constants.
+* Element types are float32, float64, int32, int64 and bool. Half precision is left out, because layers round it at
+  places that ONNX does not name.
+* A node becomes a layer or an operation that is exactly the operator for these inputs, or it is refused with a reason.
+  A layer that needs the channels last is put between two Permute layers.
+* A local function of the domain ``keras`` whose documentation is a layer's configuration stays that layer, as long as
+  its inputs have the sizes for which its body was made and its weights are constants; else its body is written out.
+
+The way through the files:
+
+* ``framework`` describes Keras, and ``emitter_table`` lists the operators that a Keras model can express.
+* ``layer_emitters`` and ``recurrences`` write layers with weights or windows, ``window_arguments`` what Keras calls a
+  window; ``elementwise`` and ``shapes`` write operations.
+* ``node_checks`` has the refusals that emitters share.
+* ``layer_functions`` keeps the layers of a Keras file that a front end has read.
+* ``support`` has the functions that a module carries; they are read as text and never imported by irfuzz.
+
+To add an operator, write an emitter in the module of its kind, let it refuse by ``node_checks`` what Keras computes
+otherwise, and add a line to ``emitter_table``. ``tests/export/test_keras.py`` compares drawn calls with TensorFlow's
+module; ``tests/export/test_kept_layers.py`` has the layers of files.
+
+Do not accept a case because it is close: what a layer does otherwise for one attribute is refused for that attribute.
+Do not import keras here.
+"""
 
 from functools import partial
 

@@ -9,5 +9,5 @@ fault came and went.
 
 The two searches are pure functions of a callback that runs something, so their tests need no target. Symptoms and
 tools that are looked into are tables in `blamed_passes`; the names of a component's passes come from
-`irfuzz/execute/passes.py`. Do not blame a pass for a fault that shows without it.
+`irfuzz/execute/onnxruntime_passes.py`. Do not blame a pass for a fault that shows without it.
 """

@@ -5,17 +5,20 @@
 
 The way through the files:
 
-* ``axes``: the open axes in groups of one size: equal names, what the rules of operators tie (``ties``), batches.
-* ``kinds``: what a group counts (a batch, a side of an image, samples of a sound, ...), and the usual sizes of that.
-* ``flow``: where elements go, through bodies and functions, too.
-* ``roles``: what elements mean (masks, positions, rates, lengths, states, pixels), by what reads them.
-* ``search``: combinations of sizes, likely ones first, until one is good.
-* ``trial``: judges a combination: by inference (``probe``), and by a run (``attempt``) if that leaves anything open.
-* ``plan``: puts it together, and looks for further combinations, so that samples differ in size.
+* ``open_axes``: the open axes in groups of one size: equal names, what rules of operators tie (``size_equalities``),
+  batches.
+* ``axis_kinds``: what a group counts (a batch, a side of an image, samples of a sound, ...), and its usual sizes.
+* ``element_flow``: where elements go, through bodies and functions, too.
+* ``input_roles``: what elements mean (masks, positions, rates, lengths, states, pixels), by what reads them.
+* ``size_search``: combinations of sizes, likely ones first, until one is good.
+* ``size_trial``: judges a combination: by inference (``inference_probe``), and by a run (``trial_run``) if that leaves
+  anything open.
+* ``input_plan``: puts it together, and looks for further combinations, so that samples differ in size.
 
-To add a kind of axis, add it to ``kinds.Kind`` with its sizes and what tells it; to add a meaning of elements, write a
-rule and put it into ``roles._RULES``. Neither may ask for the name of a model. What the user said (``InputSpec``)
-is never overruled. This folder must not import what runs programs: a run is a callable that is passed in.
+To add a kind of axis, add it to ``axis_kinds.Kind`` with its sizes and what tells it; to add a meaning of elements,
+write a rule and put it into ``input_roles._RULES``. Neither may ask for the name of a model. What the user said
+(``InputSpec``) is never overruled. This folder must not import what runs programs: a run is a callable that is passed
+in.
 """
 
 from irfuzz.generate.input_planning.input_plan import ModelInputPlan, annotate, plan_inputs, without_floats

@@ -27,7 +27,7 @@ class Agreement(StrEnum):
     UNDER_REFUSED = "under-refused"
     """The spec accepts, every component refuses: a rule is missing."""
     DECLARED = "declared"
-    """The spec accepts, but says itself that the call is not run: types that are not portable, ``refusals.py``."""
+    """The spec accepts, but says that the call is not run: types that are not portable, ``runtime_refusals.py``."""
     INVALID = "agreed invalid"
     PARTLY_ACCEPTED = "partly accepted"
     """The spec refuses and so does a component, but not every one; or they compute different numbers."""
