@@ -20,7 +20,6 @@ from typing import Any
 import onnx
 import onnx.backend.test
 
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
@@ -36,6 +35,7 @@ from irfuzz.isolate import Limits
 from irfuzz.mutate.mutation_trace import rebuild
 from irfuzz.mutate.mutator_protocol import Relation
 from irfuzz.mutate.traced_mutants import TracedMutant, mutate_many
+from irfuzz.shipped_folders import seeds_dir
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
 

@@ -25,7 +25,6 @@ from irfuzz.analyze.analysis import Analysis, analyze
 from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.analyze.warning_report import judge
 from irfuzz.campaign.corpus.input_steering import observed
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.intermediate_values import tap
 from irfuzz.execute.run_types import Exit
@@ -39,6 +38,7 @@ from irfuzz.ir.subgraphs import nodes_within
 from irfuzz.isolate import Limits
 from irfuzz.mutate.mutator_protocol import Relation
 from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.shipped_folders import seeds_dir
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
 MOST_NODES, MOST_ELEMENTS = 120, 1 << 22

@@ -27,7 +27,6 @@ import onnx_ir as ir
 
 from irfuzz.campaign.corpus.mutation_steering import CALLS
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import Unsupported
 from irfuzz.execute.run_types import Exit, RunResult
 from irfuzz.execute.runner import Runner
@@ -45,6 +44,7 @@ from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_table import campaign_weights
 from irfuzz.oracle import judge
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs
 
 Test = Callable[[ir.Node], bool]

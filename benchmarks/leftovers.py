@@ -16,7 +16,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import Unsupported
 from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
@@ -26,6 +25,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.mutator_protocol import Relation
 from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.shipped_folders import seeds_dir
 
 
 def leftovers(quick: int, slow: int, targets: tuple[Target, ...], seed: int = 0) -> dict[str, Any]:

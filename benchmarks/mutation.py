@@ -28,7 +28,6 @@ import onnx
 import onnx.backend.test
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import IrfuzzError
 from irfuzz.execute.intermediate_values import tap
 from irfuzz.execute.run_types import Exit
@@ -45,6 +44,7 @@ from irfuzz.mutate.mutation_engine import AttemptCounts, Engine
 from irfuzz.mutate.mutation_trace import parse_trace, rebuild
 from irfuzz.mutate.mutator_protocol import Relation
 from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"

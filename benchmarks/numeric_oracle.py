@@ -35,7 +35,6 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import Unsupported
 from irfuzz.execute.batching import Task
 from irfuzz.execute.float64_shadow import ShadowRun
@@ -56,6 +55,7 @@ from irfuzz.oracle import Symptom, Verdict, judge
 from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, smallest
 from irfuzz.oracle.numeric.shadow_comparison import ShadowReference, measure_of
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import has_trait, load_specs
 
 TARGETS = Path(__file__).parents[1] / "tests" / "planted_targets" / "reassociated.py"

@@ -15,7 +15,6 @@ from typing import Any
 
 import onnx.defs
 
-from irfuzz.data_folders import seeds_dir
 from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
@@ -24,6 +23,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.mutator_protocol import Relation
 from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.shipped_folders import seeds_dir
 
 OPSET = 17
 RATE = 20 / 10_000

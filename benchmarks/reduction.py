@@ -25,7 +25,6 @@ from typing import Any
 import onnx
 
 from benchmarks.twisted import FAULTS, Fault, other_than
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.run_types import Value
 from irfuzz.execute.runner import Runner
@@ -37,6 +36,7 @@ from irfuzz.isolate import Limits
 from irfuzz.mutate.traced_mutants import mutate_many
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.reduce import reduce_case
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.store.npz_tensors import pack
 
 TWISTED = Path(__file__).with_name("twisted.py")

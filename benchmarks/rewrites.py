@@ -28,7 +28,6 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Value
 from irfuzz.execute.runner import Runner
@@ -45,6 +44,7 @@ from irfuzz.oracle.form_comparison import Answer, compare_forms
 from irfuzz.rewrite.rewrite_chain import rewrite_once
 from irfuzz.rewrite.rewrite_rule import Exactness, Rewrite
 from irfuzz.rewrite.rewrite_table import build_rewrites
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import Specs, has_trait, load_specs, sample_call
 from tests.rewrite.test_sound import GRAPHS
 from tests.spec.onenode import model_of

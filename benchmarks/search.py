@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.garbage_collection import settle
 from irfuzz.generate.one_node_programs import sprouts
@@ -40,6 +39,7 @@ from irfuzz.search.coverage.call_space import load
 from irfuzz.search.coverage.uncovered_calls import Frontier
 from irfuzz.search.strategies.strategy_protocol import MutationOutcome
 from irfuzz.search.strategies.strategy_table import SEARCHES, USES, make_search
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs
 
 SPROUTS = 0.4

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import irfuzz
-from irfuzz.data_folders import seeds_dir
+from irfuzz.shipped_folders import seeds_dir
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]

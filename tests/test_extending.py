@@ -20,13 +20,13 @@ from onnx.reference import ReferenceEvaluator
 
 import irfuzz
 from irfuzz.choices import Choices
-from irfuzz.data_folders import ops_dir, seeds_dir
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.judged_case import Case, Leaf
 from irfuzz.oracle.verdict import Symptom
+from irfuzz.shipped_folders import ops_dir, seeds_dir
 from irfuzz.spec import Specs, check_call, load_specs, sample_call
 
 ROOT = Path(__file__).resolve().parents[1]

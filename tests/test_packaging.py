@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import irfuzz
-from irfuzz.data_folders import data_dir, ops_dir, seeds_dir
 from irfuzz.environment_check import check_environment, installed_version
 from irfuzz.errors import InternalError, UsageError
+from irfuzz.shipped_folders import data_dir, ops_dir, seeds_dir
 
 PROBE = """
 import json, numpy as np, irfuzz
@@ -107,7 +107,7 @@ def test_editable_install(root: Path, tmp_path: Path) -> None:
 
 
 def test_checkout(root: Path, tmp_path: Path) -> None:
-    code = "from irfuzz.data_folders import ops_dir, seeds_dir; print(ops_dir(), seeds_dir(), sep='\\n')"
+    code = "from irfuzz.shipped_folders import ops_dir, seeds_dir; print(ops_dir(), seeds_dir(), sep='\\n')"
     lines = run([sys.executable, "-P", "-c", code], PYTHONPATH=str(root)).split()
     assert [Path(line) for line in lines] == [root / "ops", root / "seeds"]
 

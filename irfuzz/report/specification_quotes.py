@@ -10,8 +10,8 @@ from functools import cache
 import onnx
 from onnx import defs
 
-from irfuzz.data_folders import ops_dir
 from irfuzz.errors import UsageError
+from irfuzz.shipped_folders import ops_dir
 from irfuzz.spec import with_trait
 
 PAGE = "https://onnx.ai/onnx/operators/onnx__{}.html"

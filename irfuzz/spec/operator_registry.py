@@ -14,8 +14,8 @@ from typing import Any
 import onnx
 import onnx_ir as ir
 
-from irfuzz.data_folders import ops_dir
 from irfuzz.errors import SpecError, UsageError
+from irfuzz.shipped_folders import ops_dir
 from irfuzz.spec.constraints.attribute_types import check_domain
 from irfuzz.spec.operator_signatures import Signature, Stated, exported, names_in, of_table, onnx_schemas, signature_of
 from irfuzz.spec.operator_spec import AttrSpec, OpSpec, Overlay, ValueDomain, full_name

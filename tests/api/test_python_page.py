@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import irfuzz
-from irfuzz.data_folders import seeds_dir
+from irfuzz.shipped_folders import seeds_dir
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

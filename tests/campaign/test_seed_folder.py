@@ -16,9 +16,9 @@ from irfuzz.campaign.corpus import seed_folder
 from irfuzz.campaign.corpus.seed_folder import Provenance, add_seed, build_seeds, list_seeds
 from irfuzz.campaign.corpus.seed_probe import examine
 from irfuzz.cli.main import main
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.ir.program import Program
+from irfuzz.shipped_folders import seeds_dir
 
 pytestmark = pytest.mark.backend
 

@@ -13,7 +13,7 @@ from onnx import parser
 from onnx.reference import ReferenceEvaluator
 
 from irfuzz.cli.main import main
-from irfuzz.data_folders import seeds_dir
+from irfuzz.shipped_folders import seeds_dir
 
 pytestmark = pytest.mark.backend
 

@@ -14,12 +14,12 @@ import onnx
 import pytest
 
 from irfuzz.cli.main import main
-from irfuzz.data_folders import seeds_dir
 from irfuzz.embed import mutant_stream
 from irfuzz.embed.stream_framing import read_frames
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_trace import rebuild
 from irfuzz.mutate.traced_mutants import mutate
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import with_trait
 from tests.campaign.running import ENV, command
 from tests.cli.conftest import TINY, Irfuzz

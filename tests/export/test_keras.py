@@ -12,11 +12,11 @@ from onnx.reference import ReferenceEvaluator
 
 from irfuzz.choices import Choices
 from irfuzz.cli.main import main
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.export import keras, tensorflow
 from irfuzz.export.keras.emitter_table import EMITTERS
 from irfuzz.ir.program import Program
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs, sample_call
 from tests.export import frameworks  # before TensorFlow
 from tests.export.test_agreement import agree, one_node, with_all_types

@@ -9,11 +9,11 @@ import onnx
 import pytest
 
 import irfuzz
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import UsageError
 from irfuzz.frontends.graphsurgeon import from_graphsurgeon
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
+from irfuzz.shipped_folders import seeds_dir
 
 
 @pytest.mark.backend

@@ -11,7 +11,6 @@ import pytest
 from onnx import parser
 
 from irfuzz.cli.main import main
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.synthesis import synthesize
@@ -21,6 +20,7 @@ from irfuzz.generate.synthesis_steps.part_assembly import FEW
 from irfuzz.ir.program import Program
 from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.call_space import load
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs
 
 

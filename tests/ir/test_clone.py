@@ -12,12 +12,12 @@ import pytest
 from onnx import parser
 
 from irfuzz._cloning import Cloner
-from irfuzz.data_folders import seeds_dir
 from irfuzz.facts import TensorFact
 from irfuzz.ir.clone import clone, native_cloner
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization.model_encoding import encode_bytes
 from irfuzz.ir.value import fact_of
+from irfuzz.shipped_folders import seeds_dir
 
 FLAT = """
 <ir_version: 8, opset_import: ["" : 17, "other" : 2], producer_name: "p", model_version: 3, doc_string: "d">

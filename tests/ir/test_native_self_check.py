@@ -15,13 +15,13 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from irfuzz.data_folders import seeds_dir
 from irfuzz.ir import clone as cloning
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization import model_encoding, native_self_check
 from irfuzz.ir.serialization.native_self_check import KNOWN, NativeMismatch, check_native, native_fault
 from irfuzz.ir.serialization.onnx_ir_fallback import PublicNodeWriter, graphs_of, public_clone_with
 from irfuzz.ir.value import fact_of
+from irfuzz.shipped_folders import seeds_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = sorted(seeds_dir().glob("*.onnx"), key=lambda path: path.stat().st_size)

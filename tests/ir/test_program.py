@@ -8,12 +8,12 @@ import pytest
 from onnx import parser
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.ir.verifier import verify
 from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'

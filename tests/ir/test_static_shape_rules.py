@@ -6,7 +6,6 @@ import pytest
 from onnx_ir import DataType
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.inference import call_types
@@ -15,6 +14,7 @@ from irfuzz.ir.inference.graph_facts import infer_call
 from irfuzz.ir.inference.static_shape_rules import _RULES, direct_outputs
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_engine import Engine
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from onnx import parser
 
-from irfuzz.data_folders import seeds_dir
 from irfuzz.ir.program import Program
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import Specs, load_specs
 
 TRAINED = ("lenet5", "lstm", "qcnn", "resnet", "transformer")

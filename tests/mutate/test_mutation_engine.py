@@ -10,7 +10,6 @@ from typing import ClassVar
 import pytest
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.ir.program import Program
 from irfuzz.ir.verifier import verify
@@ -22,6 +21,7 @@ from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Applied, Relation, Skipped, profile_of
 from irfuzz.mutate.mutator_table import BUILTIN
 from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import Specs, load_specs
 
 

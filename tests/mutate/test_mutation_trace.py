@@ -12,11 +12,11 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_trace import parse_trace, read_trace, rebuild, write_trace
 from irfuzz.mutate.traced_mutants import TracedMutant, mutate
+from irfuzz.shipped_folders import seeds_dir
 
 SEED = seeds_dir() / "lenet5.onnx"
 

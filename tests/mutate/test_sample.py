@@ -94,7 +94,7 @@ _PRINT_DIGEST = """
 import hashlib, sys
 from irfuzz.ir.program import Program
 from irfuzz.mutate.traced_mutants import mutate_many
-from irfuzz.data_folders import seeds_dir
+from irfuzz.shipped_folders import seeds_dir
 names = ("lenet5", "lstm", "qcnn", "resnet", "transformer")
 named = [(n, Program.from_bytes((seeds_dir() / f"{n}.onnx").read_bytes())) for n in names]
 total = hashlib.sha256()

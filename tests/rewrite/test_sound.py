@@ -11,13 +11,13 @@ from onnx import parser
 from onnx.reference import ReferenceEvaluator
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import seeds_dir
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutator_protocol import Skipped
 from irfuzz.rewrite.rewrite_chain import rewrite_once
 from irfuzz.rewrite.rewrite_rule import Exactness, Rewrite
 from irfuzz.rewrite.rewrite_table import BUILTIN, STRUCTURAL
+from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import Specs, load_specs
 
 pytestmark = pytest.mark.property

@@ -11,7 +11,7 @@ from typing import Any
 
 import onnx
 
-from irfuzz.data_folders import ops_dir
+from irfuzz.shipped_folders import ops_dir
 from irfuzz.spec.operator_registry import SCHEMAS
 from irfuzz.spec.operator_signatures import EXPORT_VERSION
 from irfuzz.spec.operator_traits import RUNTIME

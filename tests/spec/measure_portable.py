@@ -20,8 +20,8 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import ops_dir
 from irfuzz.facts import TensorFact
+from irfuzz.shipped_folders import ops_dir
 from irfuzz.spec import OpSpec, Specs, load_specs, sample_call
 from tests.spec.onenode import OrtWorker, model_of
 

@@ -11,9 +11,9 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from irfuzz.data_folders import ops_dir
 from irfuzz.execute.run_types import Exit, RunResult, Stage
 from irfuzz.execute.runner import Runner
+from irfuzz.shipped_folders import ops_dir
 from irfuzz.spec import Specs
 from tests.spec.census import run
 from tests.spec.census.calls import Arg, Case, draw

@@ -11,12 +11,12 @@ import pytest
 from onnx import helper
 
 from irfuzz.choices import Choices
-from irfuzz.data_folders import ops_dir
 from irfuzz.facts import TensorFact
 from irfuzz.ir.inference.call_types import CallKey, hashable_attrs, infer_attribute_types
 from irfuzz.ir.inference.graph_facts import infer_call
 from irfuzz.mutate.editing.call_inputs import random_array
 from irfuzz.mutate.model_interface.import_domain import version_beside
+from irfuzz.shipped_folders import ops_dir
 from irfuzz.spec import OpSpec, check_call, load_specs, sample_call
 from irfuzz.spec.operator_registry import SCHEMAS
 from irfuzz.spec.operator_traits import RUNTIME

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(args: argparse.Namespace) -> int:
     from irfuzz.campaign.corpus.seed_folder import list_seeds
-    from irfuzz.data_folders import seeds_dir
+    from irfuzz.shipped_folders import seeds_dir
 
     with ProgressLine("reading seeds"):
         found = list_seeds(args.dir or seeds_dir())
@@ -107,7 +107,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _build(args: argparse.Namespace) -> int:
     from irfuzz.campaign.corpus.seed_folder import build_seeds
-    from irfuzz.data_folders import seeds_dir
+    from irfuzz.shipped_folders import seeds_dir
 
     with ProgressLine("building seeds"):
         same = build_seeds(seeds_dir(), args.out, args.only, lambda line: say(one_line(line)))
@@ -157,8 +157,8 @@ def _add_model(args: argparse.Namespace) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    from irfuzz.data_folders import seeds_dir
     from irfuzz.embed.corpus_export import export_corpus
+    from irfuzz.shipped_folders import seeds_dir
 
     if args.out is None:
         raise UsageError("seeds export: expected -o DIR, a new folder")

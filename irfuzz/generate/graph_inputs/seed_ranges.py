@@ -6,8 +6,8 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 
-from irfuzz.data_folders import seeds_dir
 from irfuzz.errors import SpecError
+from irfuzz.shipped_folders import seeds_dir
 
 Ranges = Mapping[str, tuple[float, float]]
 

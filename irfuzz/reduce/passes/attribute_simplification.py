@@ -1,4 +1,4 @@
-"""Plainer attributes: gives those that must stay values nearer to their defaults."""
+"""Gives attributes that are needed plainer values: 0, 1, half of them, fewer digits."""
 
 from __future__ import annotations
 
