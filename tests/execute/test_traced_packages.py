@@ -118,7 +118,7 @@ import importlib.util
 spec = importlib.util.spec_from_file_location("lines", {watching.__file__!r})
 lines = importlib.util.module_from_spec(spec); spec.loader.exec_module(lines)
 import looked.work
-own = lines.Lines(["looked", "no.such.package", "json"])
+own = lines.LineTracer(["looked", "no.such.package", "json"])
 own.start()
 looked.work.f(1)
 print(own.fresh())
