@@ -64,6 +64,22 @@ def test_a_fault_shows_again(finding: Make, tmp_path: Path, faulty: str, symptom
     assert len(text.splitlines()) < 135
 
 
+def test_a_number_beside_a_nan_shows_again(finding: Make, tmp_path: Path, root: Path) -> None:
+    """Of numbers and a NaN the largest is the largest number or NaN, and nothing else; the witnesses give NaN."""
+    inputs = {"x": np.array([[[[1.8, 1.4, np.nan]]]], np.float32)}
+    program = parse("g (float[1,1,1,3] x) => (float[1,1,1,1] y) { y = GlobalMaxPool(x) }")
+    row = finding(program, inputs, f"{WRONG}:LosesTheLargest")
+    by_rule = replace(row.verdict, oracle="numeric", symptom=Symptom.DIFFERENCE, suspect=False, output="y",
+                      element="y[0, 0, 0, 0]", expected="1.8 or nan", distance=0.4, bound=1e-6)  # fmt: skip
+    row = replace(row, verdict=by_rule)
+    write_bundle(tmp_path / "it", row)
+    shown, log = replays(tmp_path / "it", seconds=60)
+    assert shown, log
+    _swap(tmp_path / "it" / "repro.py", f"{WRONG}:LosesTheLargest'}}", f"{WRONG}:Right'}}")
+    code, log = run_script(tmp_path / "it", root)
+    assert code == 0, log
+
+
 def test_who_answers_what_others_refuse_shows_again(
     run_on: Callable[..., list[RunResult]], tmp_path: Path, root: Path
 ) -> None:

@@ -324,9 +324,10 @@ def _numbers(scene: ReproSpec) -> list[str]:
     elif not scene.bound or scene.bound != scene.bound:
         differs = "bool(a != b)" if single else "a != b"
     elif single:
-        differs = f"abs(float(a) - float(b)) > {_number(scene.bound)}"
+        # ONNX's rules may ask for a NaN beside numbers: one is no number, and two are alike.
+        differs = f"bool((a != a) != (b != b)) or abs(float(a) - float(b)) > {_number(scene.bound)}"
     else:
-        differs = f"abs(a.astype(float) - b.astype(float)) > {_number(scene.bound)}"
+        differs = f"((a != a) != (b != b)) | (abs(a.astype(float) - b.astype(float)) > {_number(scene.bound)})"
     if scene.place is None:
         parts.append(code_templates.WHOLE.replace("DIFFERS", differs))
         return [*parts, code_templates.MAIN_VALUES.replace("{WHAT}", "{OUTPUT!r} is")]
