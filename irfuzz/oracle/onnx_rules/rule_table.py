@@ -8,13 +8,13 @@ from types import MappingProxyType
 import numpy as np
 
 from irfuzz.oracle.onnx_rules import comparison_selection, nan_inf_arithmetic
+from irfuzz.oracle.onnx_rules.cast_rules import cast, quantise
 from irfuzz.oracle.onnx_rules.comparison_selection import elementwise, extreme, place, reduced_extreme
 from irfuzz.oracle.onnx_rules.element_movement import moved, split, trilu, where
 from irfuzz.oracle.onnx_rules.integer_resize import interpolated
 from irfuzz.oracle.onnx_rules.known_elements import Rule
 from irfuzz.oracle.onnx_rules.max_pooling import over_places, over_windows
 from irfuzz.oracle.onnx_rules.nan_inf_arithmetic import binary, function, only_nan, reduced, softmax
-from irfuzz.oracle.onnx_rules.type_conversion import cast, quantise
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
