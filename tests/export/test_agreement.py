@@ -165,6 +165,12 @@ def test_an_infinite_element_outside_of_a_deformed_window_does_not_count() -> No
         np.testing.assert_array_equal(y.reshape(-1), np.array([0, 1.5, np.nan], np.float32))
 
 
+def test_a_local_response_over_no_channels_has_none() -> None:
+    text = f"{HEAD} g (float[1,0,2] x) => (float[1,0,2] y) {{ y = LRN<size = 3>(x) }}"
+    for y in both(text, x=np.zeros((1, 0, 2), np.float32)):
+        assert y.shape == (1, 0, 2)
+
+
 def test_a_deformed_convolution_of_no_channels_adds_up_nothing() -> None:
     text = f"""{HEAD} g (float[1,0,2,2] x, float[3,0,1,1] w, float[1,2,2,2] o) => (float[1,3,2,2] y)
         {{ y = DeformConv(x, w, o) }}"""

@@ -81,6 +81,8 @@ def group_norm(x, scale, b, num_groups, epsilon, stash_type=None):
 def lrn(x, size, alpha, beta, bias):
     """ONNX LRN: x / (bias + alpha / size * sum of squares over ``size`` neighbouring channels) ** beta."""
     w = single(x)
+    if not x.shape[1]:  # torch has no windows over no channels
+        return x
     before = (size - 1) // 2
     edges = [w.new_zeros((x.shape[0], n, *x.shape[2:])) for n in (before, size - 1 - before)]
     squares = torch.cat([edges[0], w * w, edges[1]], 1).unfold(1, size, 1).sum(-1)
