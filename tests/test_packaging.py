@@ -21,8 +21,8 @@ from irfuzz.shipped_folders import data_dir, ops_dir, seeds_dir
 
 PROBE = """
 import json, numpy as np, irfuzz
-from irfuzz import _native, resources
-ops, seeds = resources.ops_dir(), resources.seeds_dir()
+from irfuzz import _native, shipped_folders
+ops, seeds = shipped_folders.ops_dir(), shipped_folders.seeds_dir()
 print(json.dumps({
     "package": irfuzz.__file__, "native": _native.__file__, "version": irfuzz.__version__,
     "ops": str(ops), "seeds": str(seeds),
