@@ -55,6 +55,8 @@ def test_a_broadcast_is_a_condition_if_whole_tensors_are_right() -> None:
     assert conditions_of(program, inputs, is_right) == ("Mul broadcasts",)
     alike = _program("g (float[2] a, float[2] b) => (float[2] y) { y = Mul(a, b) }")
     assert conditions_of(alike, {"a": _ones(2), "b": _ones(2)}, lambda *_: True) == ()
+    product = _program("g (float[1,4] a, float[4,3] b) => (float[1,3] y) { y = MatMul(a, b) }")
+    assert conditions_of(product, {"a": _ones(1, 4), "b": _ones(4, 3)}, lambda *_: True) == ()
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,10 @@ def _broadcasts(program: Program, inputs: Inputs) -> Iterator[Changed]:
         shapes = [data.shape for data in arrays.values()] + [shape for shape in others if shape is not None]
         if not arrays or None in others or len(set(shapes)) < 2:
             continue
-        whole = np.broadcast_shapes(*shapes)
+        try:
+            whole = np.broadcast_shapes(*shapes)
+        except ValueError:  # a product of matrices broadcasts all but the last two axes
+            continue
         grown = {key: np.ascontiguousarray(np.broadcast_to(data, whole)) for key, data in arrays.items()}
         yield from _with_data(program, inputs, f"{node.op_type} broadcasts", grown)
 
