@@ -1,4 +1,4 @@
-"""What runs leave behind: mutants run on quick and on slow targets, and processes, shared memory and files are counted.
+"""What is left after mutants ran on quick and on slow targets: counts processes, shared memory and files.
 
 ``python benchmarks/leftovers.py [-n 2000] [--slow 100] [--targets NAMES] [--seed 0] [--json FILE]``. Everything that is
 left when the runner is closed is named; the goal is nothing. Exit code 1 where there is something.

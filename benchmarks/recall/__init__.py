@@ -1,1 +1,1 @@
-"""Bugs from trackers on which irfuzz was not built: how many are told, at the right place, and drawn at all."""
+"""Bugs from trackers on which irfuzz was not built: how many are reported, at the right place, and drawn at all."""

@@ -1,4 +1,4 @@
-"""How many bugs of a half irfuzz tells, where it is silent, and which triggers it draws, as tables.
+"""How many bugs of a half irfuzz reports, where it is silent, and which triggers it draws, as tables.
 
 ``python -m benchmarks.recall --build`` makes the environments; ``--confirm`` runs each bug on the version that has it
 and on the one that has not, without any oracle; without either a campaign of one program is run for each. ``--count N``

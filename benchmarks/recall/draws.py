@@ -1,4 +1,4 @@
-"""In how many programs, drawn as campaigns draw them, each bug's trigger stands."""
+"""How many programs, drawn as campaigns draw them, contain each bug's trigger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz.analyze`` tells which operators of a model may compute NaN, an infinity or crash."""
+"""``irfuzz.analyze`` reports which operators of a model may compute NaN, an infinity or crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz.check`` tells whether targets compute the same of a model, and if not, at which nodes they part."""
+"""``irfuzz.check`` reports whether targets compute the same of a model, and if not, at which nodes they part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz.equiv`` tells after which rewrites of models, and ways to run them, a target contradicts itself."""
+"""``irfuzz.equiv`` reports after which rewrites of models, and ways to run them, a target contradicts itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides once, when models are read, the shapes and meanings of inputs that they leave open (docs/inputs.md)."""
+"""Decides once, when models are read, the shapes and meanings of inputs that they do not say (docs/inputs.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``irfuzz.judge`` tells who is wrong of the targets that ran a model on the same inputs."""
+"""``irfuzz.judge`` reports which of the targets are wrong that ran a model on the same inputs."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ ROUND_BYTES = 16 << 20
 
 
 def fuzz(job: Job, strategy: Strategy[R, V], enough: int) -> None:
-    """Work until the job is told to stop, or until it alone has judged ``enough`` programs.
+    """Work until the campaign ends the job, or until it alone has judged ``enough`` programs.
 
     Programs go in rounds: some are made, then run together, then judged. What a job made but did not run when it was
     told to stop is made again by the next one of its number.

@@ -1,4 +1,4 @@
-"""Takes an ``--out`` folder for this process alone, or leaves nothing at all behind."""
+"""Takes an ``--out`` folder for this process alone, and removes what it made if it cannot."""
 
 from __future__ import annotations
 

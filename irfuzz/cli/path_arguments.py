@@ -115,7 +115,7 @@ def about(path: Path) -> Generator[None]:
 
 
 def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
-    """The programs with a plan for what they leave open of their inputs; see ``irfuzz.api.input_planning``.
+    """The programs with a plan for inputs whose sizes or meanings they do not say; see ``irfuzz.api.input_planning``.
 
     Progress and remarks are shown on standard error.
 
@@ -129,7 +129,7 @@ def planned(programs: Mapping[Path, Program]) -> dict[Path, Program]:
 
 
 def file_to_write(path: Path | None, flag: str, *, model: Path | None = None) -> Path | None:
-    """A file that can be written, told before long work rather than after it.
+    """The path of a file that can be written; checked before long work rather than after it.
 
     Its folder is made if it is missing; the file itself is not.
 

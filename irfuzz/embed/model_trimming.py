@@ -1,4 +1,4 @@
-"""irfuzz's reduction turned inside out: it offers candidates one by one and is told which still show the same."""
+"""irfuzz's reduction turned inside out: it offers candidates one by one, and the caller says which still show it."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class MutantRecord:
     problem: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """What stands in a line about it, besides the paths of its files.
+        """What the line about it contains, besides the paths of its files.
 
         Returns:
             ``schema``, ``digest``, ``sha256``, ``seed`` (a name), ``invalid`` and ``edits``, which make it again from

@@ -16,7 +16,7 @@ MOST = 1 << 31
 
 
 def write_frame(stream: BinaryIO, data: bytes) -> None:
-    """Write one model and have it leave this process.
+    """Write one model and flush the stream.
 
     Args:
         stream: gets the length as eight bytes, little-endian, then the model; it is flushed.

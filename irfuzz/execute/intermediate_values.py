@@ -1,4 +1,4 @@
-"""Reads inner values of a program on each target, and tells whether reading them changed what it computes."""
+"""Reads inner values of a program on each target, and checks whether reading them changed what it computes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("onnxruntime_passes.toml")
 
 _PLAIN = '<ir_version: 8, opset_import: ["": 13]> probe (float[1] x) => (float[1] y) { y = Relu(x) }'
-"""A program that every version runs and leaves as it is, and on which each tells what passes there are."""
+"""A program that every version runs unchanged, and for which each lists its passes."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The quickest runtime that is installed, as a callable that runs one program once and tells how that ended."""
+"""The quickest runtime that is installed, as a callable that runs one program once and returns how that ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The central type of this folder: a disagreement with all that is needed to tell it and to show it again."""
+"""The central type of this folder: a disagreement with all that is needed to report it and to show it again."""
 
 from __future__ import annotations
 

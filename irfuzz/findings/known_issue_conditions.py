@@ -1,4 +1,4 @@
-"""Conditions on single nodes by which rules of known issues tell one cause from another with the same operators."""
+"""Conditions on single nodes by which rules of known issues distinguish causes with the same operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells from a path what kind of model it names."""
+"""Finds out from a path what kind of model it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker is told to be and what it answers."""
+"""How a worker is described, its limits, and what it answers."""
 
 from __future__ import annotations
 

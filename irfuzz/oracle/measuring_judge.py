@@ -1,4 +1,4 @@
-"""One way to judge a case: with everything measured that can be, so that whoever asks is told the same.
+"""One way to judge a case: with everything measured that can be, so that every caller gets the same verdicts.
 
 Campaigns, ``irfuzz.check``, ``irfuzz.judge`` and the plug-ins all come here. ``judge`` itself takes its measurements as
 arguments, so that it can be asked about recorded runs.

@@ -1,4 +1,4 @@
-"""The oracles: built-ins stand here, other people's arrive by entry point."""
+"""The oracles: the built-in ones are listed here, those of other packages are found by entry point."""
 
 from __future__ import annotations
 

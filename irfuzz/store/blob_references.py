@@ -1,4 +1,4 @@
-"""Large tensors of a model, wherever they stand in it, are replaced by the names of blobs that hold their bytes."""
+"""Replaces large tensors of a model, wherever they are in it, by the names of blobs that hold their bytes."""
 
 from __future__ import annotations
 

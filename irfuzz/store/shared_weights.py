@@ -1,4 +1,4 @@
-"""Programs written as ONNX that refers to their large weights, which stand once in a store of blobs."""
+"""Writes programs as ONNX that refers to their large weights, of which a store of blobs has one copy."""
 
 from __future__ import annotations
 

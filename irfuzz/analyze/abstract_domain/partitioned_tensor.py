@@ -124,7 +124,7 @@ class Grid:
         return Partition(symbol.range, symbol, self.symbols.form(symbol), tests)
 
     def fresh(self, bounds: Range) -> Partition:
-        """A partition that is related to no other one: a new symbol stands for it, which has these bounds."""
+        """A partition that is related to no other one: it gets a new symbol, which has these bounds."""
         return self.part(self.symbols.fresh(bounds))
 
     def one(self, dtype: ir.DataType | None, shape: tuple[Dim, ...] | None, part: Partition) -> Tensor:

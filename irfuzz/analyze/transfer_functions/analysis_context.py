@@ -189,8 +189,8 @@ class AnalysisContext:
 
 
 def operand(inputs: Inputs, index: int = 0) -> Tensor:
-    """An input that an operator always has, by its index; a valid model never leaves it out, and absence is an error of
-    the analysis.
+    """An input that an operator always has, by its index; every valid model has it, so that absence is an error
+    of the analysis.
     """
     tensor = inputs[index]
     assert tensor is not None

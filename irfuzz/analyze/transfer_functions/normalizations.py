@@ -211,7 +211,7 @@ def lrn(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
 
 
 def lp_norm(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """LpNormalization: shares of a norm; NaN if that is 0 (ONNX leaves it open).
+    """LpNormalization: shares of a norm; NaN if that is 0 (ONNX does not define it).
 
     The result is within [-1, 1] but for rounding; NaN is possible if the input may hold 0, NaN or an infinity.
     """

@@ -353,7 +353,7 @@ def average_pool(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Te
 def max_pool(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """MaxPool: its elements; windows of padding alone do not occur in valid calls but give the lowest number.
 
-    If the input may hold NaN, the lower end is negative infinity, as onnxruntime leaves NaN out. Indices are from 0 to
+    If the input may hold NaN, the lower end is negative infinity, as onnxruntime ignores NaN. Indices are from 0 to
     2**62.
     """
     data = operand(inputs)
@@ -369,8 +369,8 @@ def _windowed(r: Range) -> Range:
 
 
 def global_maximum(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
-    """GlobalMaxPool: the range of the input; if that may hold NaN, down to negative infinity, as onnxruntime leaves NaN
-    out.
+    """GlobalMaxPool: the range of the input; if that may hold NaN, down to negative infinity, as onnxruntime ignores
+    NaN.
     """
     (found,) = global_pool(_extreme)(ctx, node, inputs)
     return [ctx.plain(node, _windowed(found.range))]

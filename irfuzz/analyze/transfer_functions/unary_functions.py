@@ -363,7 +363,7 @@ def sign(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
 
 
 def relu(r: Range, attrs: Attrs, form: NumberFormat) -> Range:
-    """Relu; some runtimes give 0 for NaN, and ONNX leaves it open.
+    """Relu; some runtimes give 0 for NaN, and ONNX does not define it.
 
     The result is exact, and may be NaN if the input may.
     """

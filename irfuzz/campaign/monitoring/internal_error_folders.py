@@ -1,4 +1,4 @@
-"""Writes an exception of irfuzz's own as a folder that tells how to see it again; a bounded number is kept."""
+"""Writes an exception of irfuzz's own as a folder that says how to see it again; a bounded number is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares rewritten forms of what a model computes inside If, Loop, Scan and functions, which no rewrite enters."""
+"""Compares rewritten forms of what a model computes inside If, Loop, Scan and functions, which rewrites skip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes nodes from a graph; inputs stand for what they gave."""
+"""Removes nodes from a graph; inputs replace what they computed."""
 
 from __future__ import annotations
 

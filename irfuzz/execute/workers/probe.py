@@ -1,4 +1,4 @@
-"""Tells whether a module can be imported, and all that is installed beside it.
+"""Reports whether a module can be imported, and all that is installed beside it.
 
 Runs in the worker's interpreter: imports only the standard library and that module.
 """

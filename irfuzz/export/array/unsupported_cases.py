@@ -1,4 +1,4 @@
-"""What NumPy's lowering does not compute, as reasons: ONNX leaves it open, contradicts itself, or says too little."""
+"""Reasons why NumPy's lowering refuses a call: ONNX does not define it, contradicts itself, or says too little."""
 
 from __future__ import annotations
 

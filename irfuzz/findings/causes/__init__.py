@@ -1,4 +1,4 @@
-"""Says what a fault depends on, as far as a small program tells it, and which findings have one cause.
+"""Says what a fault depends on, as far as a small program shows it, and which findings have one cause.
 
 Two causes in one group hide a bug, one cause in two groups costs a look: group only if the evidence says so.
 

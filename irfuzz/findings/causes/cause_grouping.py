@@ -1,4 +1,4 @@
-"""The cause of a finding, as far as a small program tells it, and which findings have one cause.
+"""The cause of a finding, as far as a small program shows it, and which findings have one cause.
 
 One optimiser pass breaks several programs, one attribute several reductions. ``Cause.explains`` holds only if the
 evidence says so: two causes in one group hide a bug, one cause in two groups costs a look.

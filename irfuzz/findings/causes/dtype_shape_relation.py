@@ -1,4 +1,4 @@
-"""How a wrong type or shape stands to the right one, whatever the sizes are."""
+"""How a wrong type or shape relates to the right one, whatever the sizes are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what the inputs of a model are to be, if the model leaves their sizes open or their meaning to the reader.
+"""Decides what the inputs of a model are to be, if the model says neither their sizes nor their meaning.
 
 ``plan_inputs`` is asked once, when a model is read; ``annotate`` writes the answer into the metadata of the inputs
 (``irfuzz/ir/input_domain.py``), from which ``make_inputs`` takes it for the model and for every mutant of it.

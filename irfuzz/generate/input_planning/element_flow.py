@@ -1,4 +1,4 @@
-"""Where the elements of a value go: its users, the inputs of bodies and functions, and what leaves bodies."""
+"""Where the elements of a value go: its users, the inputs of bodies and functions, and the outputs of bodies."""
 
 from __future__ import annotations
 

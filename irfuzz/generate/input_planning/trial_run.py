@@ -1,4 +1,4 @@
-"""What a run of a program tells the search for sizes."""
+"""How a run of a program ended, as far as the search for sizes asks, and what can run one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each node of a program as a part: what it covers, what may stand at its inputs, what it gives."""
+"""Each node of a program as a part: what it covers, what its inputs accept, what it computes."""
 
 from __future__ import annotations
 

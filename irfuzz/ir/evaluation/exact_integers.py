@@ -1,4 +1,4 @@
-"""A program's whole numbers on some inputs, exactly, and where they leave the range of their type."""
+"""A program's whole numbers on some inputs, exactly, and where they are beyond the range of their type."""
 
 from __future__ import annotations
 

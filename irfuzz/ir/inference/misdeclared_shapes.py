@@ -1,4 +1,4 @@
-"""Shapes that a model declares and does not compute: told, and replaced by what is computed.
+"""Reports shapes that a model declares and does not compute, and replaces them by what is computed.
 
 torch.onnx writes ``[1, seqlen]`` for an output whose dynamic axes were named by hand and that has three. Runtimes warn
 and take what they compute; so do we for models that are read from a file. What is declared of a graph's inputs stands,

@@ -1,4 +1,4 @@
-"""Facts of sequences and optionals that ONNX's inference leaves open."""
+"""Facts of sequences and optionals that ONNX's inference does not find."""
 
 from __future__ import annotations
 

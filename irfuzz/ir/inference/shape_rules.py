@@ -1,4 +1,4 @@
-"""Shapes that ONNX's own inference leaves open, from partly known shape values."""
+"""Shapes that ONNX's own inference does not find, from partly known shape values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Initializers that stand in other files than their model: which do, and how the model refers to them."""
+"""Initializers that are stored in other files than their model: which are, and how the model refers to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws a connected, convex region of a program's main graph, and tells what it needs and gives."""
+"""Draws a connected, convex region of a program's main graph, and finds what it reads and what is read of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes an edit whose outcome nobody can tell on a copy first, and tells what speaks against it."""
+"""Tries an edit whose outcome is not known on a copy first, and returns why it cannot be made, if so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operators on the way of NaN and infinities leave open what becomes of these."""
+"""Operators between a NaN or infinity and an output for which ONNX does not say what becomes of it."""
 
 from __future__ import annotations
 

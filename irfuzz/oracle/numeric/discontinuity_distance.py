@@ -1,4 +1,4 @@
-"""Whether what stands before each step, such as Floor, is far from where it jumps."""
+"""Whether the input of each operator with steps, such as Floor, is far from where it jumps."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Rule: TypeAlias = Callable[[Sequence[Bounds]], Bounds]
 UNBOUNDED: Bounds = (-np.inf, np.inf)
 
 _SLACK = 2.0**-6
-"""Of the largest magnitude: what roundings move a bound by at most, also in 16 bits and with steps left out."""
+"""Of the largest magnitude on the way: by how much roundings move a bound at most, also in 16 bits."""
 
 _LEAST_BITS = 16
 """Of a float of which a rounding is smaller than that."""
@@ -63,6 +63,10 @@ def _first(given: Sequence[Bounds]) -> Bounds:
     return given[0]
 
 
+def _magnitudes(given: Sequence[Bounds]) -> float:
+    return sum(max(abs(low), abs(high)) for low, high in given)
+
+
 def _largest(given: Sequence[Bounds]) -> Bounds:
     return max(low for low, _ in given), max(high for _, high in given)
 
@@ -105,6 +109,9 @@ _RULES: Mapping[str, tuple[slice, Rule]] = {
 }
 """By operator: which inputs decide, and exact bounds of the result by theirs."""
 
+_ADD = frozenset({_sum, _mean, _difference})
+"""Rules of sums, on the way of which numbers may be as large as all magnitudes together, and cancel."""
+
 
 def reads(op: str, count: int) -> range:
     """Which inputs of a call of an operator decide the bounds of its result; none if it has no rule."""
@@ -121,7 +128,8 @@ def bounds_after(op: str, given: Sequence[Bounds], dtype: np.dtype) -> Bounds:
     """
     if not given or 8 * dtype.itemsize < _LEAST_BITS or not np.isfinite(given).all():
         return UNBOUNDED
-    low, high = _RULES[op][1](given)
-    top = max(abs(low), abs(high))
+    rule = _RULES[op][1]
+    low, high = rule(given)
+    top = _magnitudes(given) if rule in _ADD else max(abs(low), abs(high))
     # What is near the largest number may round to infinity.
     return UNBOUNDED if not top < largest(dtype) / 2 else (low - _SLACK * top, high + _SLACK * top)

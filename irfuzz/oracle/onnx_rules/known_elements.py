@@ -1,4 +1,4 @@
-"""What is known of a tensor element by element, and what a rule is told of a call."""
+"""What is known of a tensor element by element, and what a rule gets of a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NaN and infinity through arithmetic are decided if they leave no choice; finite results are rounded, and so open.
+"""Decides NaN and infinity through arithmetic if only one result is right; finite results are rounded, and so open.
 
 IEEE 754 says what sums, products and quotients of special values are; of functions their limits do, if ONNX's formula
 has one there. NaN that reaches a sum makes it NaN, whatever the other terms are.

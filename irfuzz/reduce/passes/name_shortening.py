@@ -1,4 +1,4 @@
-"""Short names: calls values x, y, w0 and so on, and drops what only tells of origins."""
+"""Short names: calls values x, y, w0 and so on, and drops documentation and metadata."""
 
 from __future__ import annotations
 

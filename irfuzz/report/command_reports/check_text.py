@@ -1,4 +1,4 @@
-"""The verdict of a check as text: the first line says what a person wants to know, one line tells each cause."""
+"""The verdict of a check as text: the first line has the answer, and each cause has a line."""
 
 from __future__ import annotations
 

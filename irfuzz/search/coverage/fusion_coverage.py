@@ -1,4 +1,4 @@
-"""Which patterns that optimisers recognise stand in programs exactly, or with one thing off."""
+"""Which patterns that optimisers recognise occur in programs, exactly or with one difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions for nodes that draw; ONNX leaves the numbers open, but neither their type, shape nor range."""
+"""Expressions for nodes that draw; ONNX defines the type, shape and range of the numbers, but not the numbers."""
 
 from __future__ import annotations
 
