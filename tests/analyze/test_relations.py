@@ -313,3 +313,12 @@ def test_what_lies_beyond_a_crop_is_a_number_of_its_type() -> None:
     model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
     found = analyze(Program.from_proto(model), Ranges({"x": (1, 2)}))
     assert found.ranges["y"].low <= float(np.float16(0.4991)) < 0.4991
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("int32", True), ("uint32", True), ("int64", False), ("uint64", False)])
+def test_integers_of_64_bits_are_rounded_in_double_precision(kind: str, kept: bool) -> None:
+    """Not every one of them is a double, so that the range of the doubles is a rounding wider."""
+    text = f"""<ir_version: 8, opset_import: ["": 17]> g ({kind}[1] x) => (double[1] y) {{ y = Cast<to=11>(x) }}"""
+    most = 2.0**30 if kept else 2.0**60
+    found = analyze(Program.from_proto(parser.parse_model(text)), Ranges({"x": (0, most)}))
+    assert (found.ranges["y"].high == most) == kept

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
+import irfuzz
 from benchmarks.numeric.programs import OTHERS
 from irfuzz.cli.main import main
 
@@ -137,3 +138,10 @@ def test_names_of_a_model_do_not_act_on_the_terminal(model: Path, tmp_path: Path
     onnx.save(proto, tmp_path / "odd.onnx")
     assert main(["analyze", str(tmp_path / "odd.onnx"), "--no-witness"]) == 1
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_made_is_named(model: Path, tmp_path: Path) -> None:
+    report = irfuzz.analyze(model, inputs=irfuzz.InputSpec(ranges={"x": (-1.0, 1.0)}))
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(irfuzz.UsageError, match=r"taken.*: cannot be made: "):
+        report.write_witnesses(tmp_path / "taken")

@@ -342,3 +342,11 @@ def test_a_weight_that_is_computed_stays_a_constant(rows: int, made: int) -> Non
     assert len(found.graph.inputs) <= 2
     assert operators.count("ConstantOfShape") >= made
     ran(found)
+
+
+def test_weights_of_bodies_in_bodies_count() -> None:
+    text = """<ir_version: 8, opset_import: ["": 17]> g (bool c, float[2] x) => (float[2] y) {
+        y = If(c) <then_branch = t () => (float[2] a) { a = If(c) <then_branch = u () => (float[2] b)
+                <float[2] w = {1, 2}> { b = Add(x, w) }, else_branch = v () => (float[2] d) { d = Neg(x) }> },
+            else_branch = e () => (float[2] f) { f = Neg(x) }> }"""
+    assert all_weights(Program.from_proto(parser.parse_model(text))) == 2

@@ -211,11 +211,15 @@ def _implied(part: Partition, test: ConditionTest) -> tuple[str, float, float] |
     return op, limit, part.form.error + abs(ratio) * test.form.error
 
 
+_ROUNDED = (ir.DataType.INT64, ir.DataType.UINT64)
+"""Integers of which not every one is a double."""
+
+
 def cast(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
     """Cast and CastLike: to floating point rounds; to integers truncates, and is anything beyond their range.
 
     A cast to the same type changes nothing. Casts of finite numbers to double precision keep the range and the linear
-    form (those from int64 excepted, which may round).
+    form (those from 64-bit integers excepted, which may round).
     """
     data = operand(inputs)
     source = data.dtype
@@ -235,7 +239,7 @@ def cast(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:
             bounds = Range(float(math.trunc(r.low)), float(math.trunc(r.high)), loose=r.loose)
         made = ctx.related(node, parts, bounds, ctx.dtype(node))
         # Widening, and integers that the type holds, change nothing: what is known of the operand holds on.
-        exact = form.floating and r.finite and ctx.dtype(node) == ir.DataType.DOUBLE and source != ir.DataType.INT64
+        exact = form.floating and r.finite and ctx.dtype(node) == ir.DataType.DOUBLE and source not in _ROUNDED
         # What was rounded once in the narrow type was not in the wide one.
         kept = replace(part.form, single=part.form.error == 0) if exact else made.form
         return Partition(bounds if not exact else r, made.symbol, kept, part.tests)

@@ -118,15 +118,15 @@ def weights_of(node: ir.Node) -> int:
 
 
 def all_weights(program: Program) -> int:
-    """Elements of all constants of a program: initializers of the main graph and of its nodes' bodies, and tensor
+    """Elements of all constants of a program: initializers of the main graph and of bodies, and tensor
     attributes of all nodes, nested ones included.
     """
     tensors = [v.const_value for v in program.graph.initializers.values() if v.const_value is not None]
     for node in program.graph:
         for each in (node, *nodes_within(node)):
             tensors += [attr.as_tensor() for attr in each.attributes.values() if _is_tensor(attr)]
-        for body in bodies_of(node):
-            tensors += [v.const_value for v in body.initializers.values() if v.const_value is not None]
+            for body in bodies_of(each):
+                tensors += [v.const_value for v in body.initializers.values() if v.const_value is not None]
     return sum(t.size for t in tensors)
 
 

@@ -10,6 +10,7 @@ import onnx
 
 from irfuzz.analyze.analysis import Alarm
 from irfuzz.analyze.warning_report import ExaminedWarning, WarningReport
+from irfuzz.errors import UsageError
 from irfuzz.export.module_files import npz_of
 from irfuzz.frontends.onnx_file import save_file
 
@@ -217,7 +218,10 @@ def write_witnesses(report: WarningReport, folder: Path) -> list[Path]:
         witness, warning = judged.witness, judged.warning
         assert witness is not None
         place = folder / f"{index:03d}-{warning.op.lower()}-{warning.fault.kind}"
-        place.mkdir(parents=True, exist_ok=True)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{place}: cannot be made: {error.strerror}") from None
         save_file(_loadable(witness.probe.program.to_proto()), place / "model.onnx")
         save_file(npz_of(dict(witness.inputs)), place / "inputs.npz")
         title = f"{warning.op}: {warning.fault.kind}; {witness.shown}".replace('"""', "'''").replace("\\", "/")
