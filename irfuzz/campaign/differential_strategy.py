@@ -13,6 +13,7 @@ from irfuzz.campaign.corpus.input_steering import InputSteering
 from irfuzz.campaign.corpus.mutation_steering import Steering
 from irfuzz.campaign.corpus.parent_selection import Corpus
 from irfuzz.campaign.corpus.seed_inputs import SeedSamples
+from irfuzz.campaign.corpus.seed_turns import SeedTurns
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.loop import ROUND
 from irfuzz.campaign.monitoring import fact_audit
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
 REFRESH = 200
 """Iterations between two looks at what other jobs have added."""
 
-SPREAD = 4
-"""With many targets every so many iterations one of a seed as it is."""
-
 NO_SHARE = "slow, and gets no share of the time; give a longer --time, or --slow-share"
 """Why a target is left out."""
 
@@ -72,6 +70,7 @@ class Differential(Strategy[Runs, Verdict]):
         self._hunt = InputSteering(config.hunt)
         self._samples = SeedSamples(job.database, job.layout)
         self._alone: Sequence[tuple[int, int]] = ()
+        self._seed: tuple[int, int] | None = None
         self._stuck = HangAvoidance()
         self._support = OperatorSupport(empty=True)
 
@@ -99,12 +98,13 @@ class Differential(Strategy[Runs, Verdict]):
         self._runner = runner
         self._witnesses = per_program_selection.in_doubt(runner.targets, job.config.targets)
         self._quick = per_program_selection.remaining(runner.targets, self._witnesses)
+        self._parts = per_program_selection.TimeParts(self._quick)
         seconds, left = job.time()
         sampling = Sampling(self._later, job.config.slow_share, job.counts, until=time.monotonic() + left)
         self._slow = SlowTargets(
             runner, sampling, seconds, job.counts, job.targets.drop, lambda target: job.targets.use([target])
         )  # fmt: skip
-        self._every_seed = 1 if len(self._quick) <= MANY else SPREAD
+        self._seed_turns = SeedTurns(job.counts, many=len(self._quick) > MANY)
         newest = newest_for((t.opset, t.ir) for t in runner.targets)
         if newest != NEWEST:
             self.steering.limit(newest)
@@ -131,16 +131,8 @@ class Differential(Strategy[Runs, Verdict]):
             iteration: of the job, from 0.
         """
         entry = self.steering.parent(choices)
-        alone = self._alone_at(iteration)
-        return entry if alone is None else self.corpus.seed(alone[0])
-
-    def _alone_at(self, iteration: int) -> tuple[int, int] | None:
-        """The seed that is to be run as it is, and the number of its sample.
-
-        Of many targets one seed takes as long as twenty small programs, so these come in between.
-        """
-        place, rest = divmod(iteration, self._every_seed)
-        return self._alone[place] if not self._job.number and not rest and place < len(self._alone) else None
+        self._seed = None if self._job.number else self._seed_turns.turn(iteration, self._alone)
+        return entry if self._seed is None else self.corpus.seed(self._seed[0])
 
     def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
         """As the search plans; a seed whose turn it is is run without edits.
@@ -154,8 +146,8 @@ class Differential(Strategy[Runs, Verdict]):
         Returns:
             ``None`` if the mutant could not be made.
         """
-        if self._alone_at(iteration) is not None:
-            return Testcase(self._job.number, iteration, entry, parent, parent)
+        if self._seed is not None:
+            return Testcase(self._job.number, iteration, entry, parent, parent, sample=self._seed[1])
         mutant, plan = self.steering.mutate(entry, parent, choices)
         return mutant and Testcase(self._job.number, iteration, entry, parent, mutant.program, mutant.edits, plan)
 
@@ -173,14 +165,14 @@ class Differential(Strategy[Runs, Verdict]):
             A copy with what was added.
         """
         program, entry, iteration, invalid = testcase.program, testcase.entry, testcase.iteration, testcase.invalid
-        alone = self._alone_at(iteration)
         ranges = self._ranges.get(entry.seed)
         seed = choices.seed()
         inputs = make_inputs(program, seed, ranges=ranges, numbers=draw_numbers(program, choices))
-        given = self._samples.give(entry.seed, program, alone and alone[1], seed, choices, ranges)
+        given = self._samples.give(entry.seed, program, testcase.sample, seed, choices, ranges)
         # Who accepts what is invalid shows only beside all the others.
         quick, counts = self._quick, self._job.counts
-        wanted = quick if invalid else per_program_selection.turn(quick, iteration, self._job.config.every)
+        every = self._job.config.every
+        wanted = quick if invalid else per_program_selection.turn(quick, iteration, every, self._parts)
         wanted = self._stuck.spared(entry.seed, program, wanted, counts) or wanted
         features, keep = self.steering.count(testcase) if testcase.edits and not invalid else (0, False)
         hunt = ""
@@ -233,6 +225,8 @@ class Differential(Strategy[Runs, Verdict]):
             suspect and no slow target ran, everything is measured, which takes reruns.
         """
         seed, program, counts = testcase.entry.seed, testcase.program, self._job.counts
+        self._parts.took(runs)
+        self._seed_turns.took(sum(r.seconds for r in runs), seed=testcase.sample is not None)
         if not testcase.invalid:
             runs = [*runs, *self._slow.run(testcase)]
         verdicts = self._judged(testcase, runs)

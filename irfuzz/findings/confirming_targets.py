@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irfuzz.execute.run_types import Target, TargetRole
+from irfuzz.oracle.converter_verdicts import concerned
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses import REFERENCE, checkers_of, rank, witnesses_of
 
@@ -48,7 +49,10 @@ def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
 
 
 def heard(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
-    """All targets but slow ones; of these the blamed one, and what spoke against it if it takes two to be believed.
+    """All targets on which the verdict depends, but slow ones; of these the blamed one and needed witnesses.
+
+    What spoke against it is needed if it takes two to be believed. Other converters and tools bear no witness, and
+    there are dozens of them, each of which takes a process of its own.
 
     Args:
         verdict: be it a suspect.
@@ -57,9 +61,12 @@ def heard(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     Returns:
         All of ``targets`` if fewer than two would be left.
     """
+    blamed = next((t for t in targets if t.name == verdict.target), None)
+    able = targets if blamed is None else concerned(blamed, targets)
     said = [t for t in targets if t.role is TargetRole.RUNTIME and t.name in verdict.witnesses]
-    needed = set(verdict.witnesses) if len(_independent(verdict, [t for t in said if not t.slow])) < 2 else set[str]()
-    quick = tuple(t for t in targets if not t.slow or t.name == verdict.target or t.name in needed)
+    alone = len(_independent(verdict, [t for t in said if not t.slow])) < 2
+    needed = {verdict.target, *(verdict.witnesses if alone else ())}
+    quick = tuple(t for t in able if not t.slow or t.name in needed)
     return quick if len(quick) > 1 else tuple(targets)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from irfuzz.execute.intermediate_values import same
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, TargetRole, Value
 from irfuzz.oracle.numeric.perturbation import Rerun
 from irfuzz.oracle.verdict import Symptom, Verdict
@@ -43,8 +44,24 @@ def judge_apart(results: Sequence[RunResult], rerun: Rerun | None, judge_all: Ju
         # A converter may start from what another target built.
         beside = [r for r in derived if r.target.name in befores and r.target.component != component]
         judged = [*own, *beside, *mine]
+        if all(_adds_nothing(r, judged) for r in mine):
+            continue
         found += _about(mine, own, judge_all(judged, shared and shared.of(judged)))
     return found
+
+
+def _adds_nothing(result: RunResult, judged: Sequence[RunResult]) -> bool:
+    """Whether a converter or tool can be blamed for nothing: it has a gap, or gives what is computed without it."""
+    if result.exit is Exit.UNSUPPORTED:
+        return True
+    before = next((r for r in judged if r.target.name == result.target.before and r is not result), None)
+    return (
+        before is not None
+        and result.exit is before.exit is Exit.OK
+        and before.stage is Stage.RUN
+        and result.outputs.keys() == before.outputs.keys()
+        and all(same(value, before.outputs[name]) for name, value in result.outputs.items())
+    )
 
 
 def concerned(blamed: Target, targets: Sequence[Target]) -> tuple[Target, ...]:

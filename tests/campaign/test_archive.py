@@ -17,7 +17,7 @@ from irfuzz.campaign.stored_findings.archive import CampaignArchive
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.findings.codec import finding_of, row_of
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding, VersionAnswer
+from irfuzz.findings.finding import Finding, KnownIssue, VersionAnswer
 from irfuzz.findings.pipeline import DroppedFinding
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
@@ -321,3 +321,17 @@ def test_a_suspect_that_was_made_small_stays_one(layout: Layout, database: Datab
     (folder,) = layout.suspects.iterdir()
     assert (folder / "model.onnx").read_bytes() == row.model == small.case.model
     assert (folder / "original" / "model.onnx").read_bytes() == suspect.case.model
+
+
+def test_what_a_known_issue_explains_is_counted_apart(
+    layout: Layout, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issue = KnownIssue("id", "title", "", "")
+    monkeypatch.setattr(module, "write_shown", lambda folder, one, **_: one)
+    archive = CampaignArchive(layout, database, Config())
+    came_to = []
+    for known in ((), (issue,)):
+        monkeypatch.setattr(module, "labelled", lambda one, known=known: replace(one, known=known))
+        one = finding(replace(VERDICT, message=f"message {len(known)}"))
+        came_to.append(archive.take(replace(one, status=Status.CONFIRMED), [archive.replay]))
+    assert came_to == ["findings", "findings of known issues"]

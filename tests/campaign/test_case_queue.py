@@ -131,6 +131,13 @@ def test_another_variant_of_a_tool_is_no_witness() -> None:
     assert asked == (REFERENCE, PLAIN, tool)
 
 
+def test_other_converters_and_tools_are_not_heard() -> None:
+    tools = [Target(name, name, role=TargetRole.TOOL, before=PLAIN.name) for name in ("onnxsim", "onnxslim")]
+    every = (*EVERY, *tools)
+    assert heard(verdict(ALL, REFERENCE, TORCH), every) == EVERY
+    assert heard(verdict(tools[0], REFERENCE, PLAIN), every) == (*EVERY, tools[0])
+
+
 def test_a_slow_witness_is_heard_where_there_are_no_two_others() -> None:
     slow = Target("openvino", "openvino", slow=True)
     every = (*EVERY, slow)

@@ -12,10 +12,11 @@ import numpy as np
 import onnx.parser
 import pytest
 
+from irfuzz.campaign.corpus.seed_turns import SeedTurns
 from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.targets import per_program_selection
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
-from irfuzz.execute.run_types import RunResult, Target
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
@@ -39,6 +40,42 @@ def test_numpy_waits_for_a_doubt_beside_another_lowering_unless_it_is_named(
     targets: list[Target], named: list[str] | None, waiting: list[Target]
 ) -> None:
     assert list(per_program_selection.in_doubt(targets, named)) == waiting
+
+
+def result(target: Target, seconds: float) -> RunResult:
+    return RunResult(target, Stage.RUN, Exit.OK, seconds=seconds)
+
+
+@pytest.mark.unit
+def test_a_dear_target_among_many_runs_on_every_sixteenth_program_until_the_others_caught_up() -> None:
+    many = [Target(f"c{n}", f"c{n}") for n in range(12)]
+    dear = many[-1]
+    parts = per_program_selection.TimeParts(many)
+    assert per_program_selection.turn(many, 1, 16, parts) == tuple(many)
+    parts.took([result(t, 1.0 if t is dear else 0.01) for t in many])
+    assert per_program_selection.turn(many, 1, 16, parts) == tuple(many[:-1])
+    assert per_program_selection.turn(many, 32, 16, parts) == tuple(many)
+    parts.took([result(t, 0.2) for t in many[:-1]])
+    assert parts.within(many) == tuple(many[:-1])
+    parts.took([result(t, 0.1) for t in many[:-1]])
+    assert parts.within(many) == tuple(many), "1.0 of 4.41 s is less than a quarter"
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_dear_target_among_few_runs_on_each_program(count: int) -> None:
+    few = [Target(f"c{n}", f"c{n}") for n in range(count)]
+    parts = per_program_selection.TimeParts(few)
+    parts.took([result(few[0], 9.0), *(result(t, 0.001) for t in few[1:])])
+    assert parts.within(few) == tuple(few)
+
+
+@pytest.mark.unit
+def test_two_targets_are_left_however_dear_they_are() -> None:
+    many = [Target(f"c{n}", f"c{n}") for n in range(12)]
+    parts = per_program_selection.TimeParts(many)
+    parts.took([result(t, 1.0) for t in many[:2]])
+    assert parts.within(many[:3]) == tuple(many[:3])
 
 
 @pytest.mark.backend
@@ -66,11 +103,13 @@ def test_numpy_is_asked_where_two_differ_and_settles_it(
         strategy: Any = Differential.__new__(Differential)
         strategy._runner, strategy._stuck = runner, HangAvoidance()
         strategy._witnesses, strategy._quick = numpy, runner.targets[:2]
+        strategy._seed_turns = SeedTurns(Counter(), many=False)
+        strategy._parts = per_program_selection.TimeParts(runner.targets[:2])
         strategy._job = SimpleNamespace(counts=Counter[str]())
         strategy._slow = SimpleNamespace(run=lambda _: [])
         testcase: Any = SimpleNamespace(
             program=program, inputs={"x": np.array([2, 3])}, targets=runner.targets[:2], tag="", invalid=False,
-            entry=SimpleNamespace(seed="s"),
+            entry=SimpleNamespace(seed="s"), sample=None,
         )  # fmt: skip
         first, second = runner.run(program, testcase.inputs, runner.targets[:2])
         runs: list[RunResult] = [replace(first, outputs={"y": change(first.outputs["y"])}), second]

@@ -57,6 +57,24 @@ def test_the_share_is_kept_and_split() -> None:
     assert counts[SAMPLED] == len(ran["cheap"]) + len(ran["dear"])
 
 
+def test_what_cheap_ones_cannot_spend_goes_to_dear_ones() -> None:
+    cost, clock, counts = {"cheap": 0.002, "dear": 2.0}, Clock(), Counter[str]()
+    sampling = Sampling([CHEAP, DEAR], 0.25, counts, clock)
+    for _ in range(1500):
+        clock.now += 0.3
+        target = sampling.turn(1)
+        if target is None:
+            continue
+        took = cost[target.name] if sampling.is_warm(target) else 1.0
+        clock.now += took
+        (sampling.ran if sampling.is_warm(target) else sampling.warmed_up)(target, took)
+    share = share_of(counts)
+    assert share is not None
+    assert 0.2 < share <= 0.26
+    assert counts["dear sampled"] > 50
+    assert counts["cheap sampled"] >= counts["dear sampled"]
+
+
 def test_the_limit_holds_from_the_first_program() -> None:
     clock, counts = Clock(), Counter[str]()
     sampling = Sampling([CHEAP, DEAR], 0.25, counts, clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from irfuzz.campaign.config import MANY, VERY_MANY, usual_sprouts
-from irfuzz.campaign.triage.time_budget import GRACE, KEPT, LEAST, MOST, TriageBudget
+from irfuzz.campaign.triage.time_budget import GRACE, KEPT, KNOWN, LEAST, MOST, TriageBudget
 
 pytestmark = pytest.mark.unit
 
@@ -46,12 +46,12 @@ def test_the_only_target_of_all_may_take_the_whole() -> None:
     assert not budget.allows("onnxruntime:all")
 
 
-@pytest.mark.parametrize(("new", "share"), [(True, MOST), (False, LEAST)])
-def test_the_share_follows_what_comes_of_it_within_its_bounds(new: bool, share: float) -> None:
+@pytest.mark.parametrize(("worth", "share"), [(1.0, MOST), (KNOWN, (LEAST + MOST) / 2), (0.0, LEAST)])
+def test_the_share_follows_what_comes_of_it_within_its_bounds(worth: float, share: float) -> None:
     budget = TriageBudget(TARGETS)
-    assert LEAST < budget.share < MOST
+    assert budget.share == pytest.approx((LEAST + MOST) / 2)
     for _ in range(100):
-        budget.came_to(new=new)
+        budget.came_to(worth)
     assert budget.share == pytest.approx(share, abs=1e-3)
     assert LEAST <= budget.share <= MOST
     budget.passes(1000.0)

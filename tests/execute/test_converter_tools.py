@@ -11,11 +11,12 @@ import numpy as np
 import onnx
 import pytest
 
+from irfuzz.execute.adapters.tool_baseline import Baseline
 from irfuzz.execute.run_types import Exit, RunResult, Stage, TargetRole
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import describe, resolve
 from irfuzz.ir.program import Program
-from irfuzz.isolate import Limits
+from irfuzz.isolate import Limits, Worker
 from irfuzz.oracle import Symptom, Verdict, judge
 
 pytestmark = pytest.mark.backend
@@ -269,3 +270,32 @@ def test_half_precision_is_not_judged_by_its_numbers() -> None:
     assert all(r.exit is Exit.OK for r in results)
     assert not np.array_equal(results[0].outputs["y"], results[2].outputs["y"])  # type: ignore[arg-type]
     assert verdicts == []
+
+
+def test_a_model_that_two_tools_make_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    call = Worker.call
+
+    def counted(self: Worker, *args: Any, fresh: bool = False, **more: Any) -> Any:
+        asked.append(fresh)
+        return call(self, *args, fresh=fresh, **more)
+
+    baseline = Baseline(LIMITS)
+    monkeypatch.setattr(Worker, "call", counted)
+    one, two = (model(f"g (float[2] x) => (float[2] y) {{ y = {op}(x) }}").SerializeToString() for op in ("Neg", "Abs"))
+    about, x, other = [{"name": "x"}], np.array([1, -2], F), np.array([-1, 2], F)
+    try:
+        ran = [
+            baseline._run(data, about, [value], fresh=fresh)
+            for data, value, fresh in (
+                (one, x, False),
+                (one, x, False),
+                (two, x, False),
+                (one, other, False),
+                (one, x, True),
+            )
+        ]
+    finally:
+        baseline.close()
+    assert asked == [False, False, False, True]
+    assert [r.outputs["y"].tolist() for r in ran] == [[-1, 2], [-1, 2], [1, 2], [1, -2], [-1, 2]]  # type: ignore[union-attr]

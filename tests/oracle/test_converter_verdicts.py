@@ -55,6 +55,16 @@ def test_what_a_tool_changes_is_its_fault() -> None:
     assert verdicts(*BASE, tool("sim", RIGHT.astype(np.float64))) == [(Symptom.WRONG_DTYPE, "sim", False)]
 
 
+def test_bits_that_differ_from_those_without_the_tool_are_judged() -> None:
+    nothing = np.array([np.nan, 1.0], np.float32)
+    zero, minus = np.array([0.0, 1.0], np.float32), np.array([-0.0, 1.0], np.float32)
+    assert verdicts(result("reference", nothing), result("onnxruntime:disabled", nothing), tool("sim", nothing)) == []
+    assert verdicts(result("reference", zero), result("onnxruntime:disabled", zero), tool("sim", minus)) == []
+    assert verdicts(*BASE, tool("sim"), tool("sim:b", WRONG)) == [(Symptom.DIFFERENCE, "sim:b", False)]
+    refused = tool("slim", None, exit=Exit.REJECTED, stage=Stage.CONVERT, error="KeyError: 'x'")
+    assert verdicts(*BASE, tool("sim"), refused) == [(Symptom.REJECTION, "slim", False)]
+
+
 def test_ten_tools_on_a_faulty_runtime_do_not_outvote_the_others() -> None:
     tools = [tool(f"tool{n}", WRONG) for n in range(10)]
     found = verdicts(result("reference"), result("torch:eager"), result("onnxruntime:disabled", WRONG), *tools)

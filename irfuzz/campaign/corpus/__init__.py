@@ -1,7 +1,8 @@
 """Chooses what a job runs next: a parent of the corpus, its mutant, and the mutant's inputs.
 
 A draw depends on nothing but the campaign's seed, the job's number, the iteration and the corpus, so that a job can
-be repeated. What a draw uses must not depend on the clock.
+be repeated. What a draw uses must not depend on the clock; one thing does: with many targets `seed_turns` puts off
+seeds that take too much of the time.
 
 Read `parent_selection` (the corpus and its weights), `testcase` (one program on its way), `mutation_steering` (which
 mutators and edits), `fault_triggers` (what is drawn less since it only shows known faults), `input_steering` (inputs

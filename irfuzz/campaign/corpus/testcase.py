@@ -43,6 +43,7 @@ class Testcase:
         parent: the parent's program.
         program: its own.
         edits: what was done to the parent; none if it is a seed as it is.
+        sample: number of its inputs among the seed's samples, if it is a seed as it is.
         plan: of the search that asked for it.
         whole: its bytes, as ``StoredPrograms.whole`` gives them.
         inputs: by name.
@@ -62,6 +63,7 @@ class Testcase:
     program: Program
     edits: tuple[Edit, ...] = ()
     plan: tuple[str | None, ...] = ()
+    sample: int | None = None
     whole: bytes = b""
     inputs: Mapping[str, Value] = field(default_factory=dict[str, Value])
     targets: tuple[Target, ...] = ()

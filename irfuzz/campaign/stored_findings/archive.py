@@ -32,6 +32,9 @@ SUSPECT = "suspect"
 
 REPEATED = DroppedFinding("repeated")
 
+NEW, KNOWN, UNREPLAYED = "findings", "findings of known issues", "unreplayed"
+"""Names of counts: what was stored."""
+
 
 def words_of(verdict: Verdict, program: Program) -> str:
     """What a rejection says, without names and numbers; empty for other symptoms.
@@ -119,12 +122,15 @@ class CampaignArchive:
             way: the steps, such as ``pipeline.steps`` gives.
 
         Returns:
-            ``findings``, ``unreplayed`` if its own script does not show it, or why it was dropped.
+            ``NEW``, ``KNOWN`` if a known issue explains it, ``UNREPLAYED`` if its own script does not show it, or why
+            it was dropped.
         """
         found = pass_through(finding, way)
         if isinstance(found, DroppedFinding):
             return found.reason
-        return "findings" if found.status is Status.CONFIRMED else "unreplayed"
+        if found.status is not Status.CONFIRMED:
+            return UNREPLAYED
+        return KNOWN if found.known else NEW
 
     def settle(self, finding: Finding) -> Finding | DroppedFinding:
         """The finding under the name of its cause and of the newest version that shows it, unless that is known."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from irfuzz.execute.run_types import Target
+from irfuzz.execute.run_types import RunResult, Target
 from irfuzz.oracle.witnesses import ONE_READING
 
 NUMPY = "numpy"
@@ -13,6 +14,39 @@ NUMPY = "numpy"
 SAMPLED = frozenset({"reference", "onnxruntime:basic", "onnxruntime:extended", "onnxruntime:layout"})
 """The reference evaluator is 10 to 100 times slower than the runtimes, and the levels between ``disabled`` and ``all``
 rarely show what ``all`` does not. They run on a sample, and on every program on which the others disagree."""
+
+FAIR = 3
+"""Of many targets one may take so many times its equal part of the time, before it runs on fewer programs."""
+
+
+class TimeParts:
+    """Which quick targets have taken more than their part of the time that all of them took together.
+
+    Beside forty others that take milliseconds a converter that takes a tenth of a second would have half of the time.
+    Of three targets or fewer none ever has too much, for whoever names them wants them compared.
+
+    Args:
+        targets: the quick ones, all of which may run on a program.
+    """
+
+    def __init__(self, targets: Sequence[Target]) -> None:
+        self._part = FAIR / max(1, len(targets))
+        self._spent: Counter[str] = Counter()
+
+    def took(self, runs: Iterable[RunResult]) -> None:
+        """Take note of how long targets took in their workers with one program.
+
+        Args:
+            runs: of quick targets.
+        """
+        for result in runs:
+            self._spent[result.target.name] += result.seconds  # type: ignore[assignment] - Counter adds up floats
+
+    def within(self, targets: Sequence[Target]) -> tuple[Target, ...]:
+        """Those of some targets that have had no more than their part; all of them if fewer than two would be left."""
+        most = self._part * self._spent.total()
+        kept = tuple(t for t in targets if self._spent[t.name] <= most)
+        return kept if len(kept) > 1 else tuple(targets)
 
 
 def everyday(targets: Sequence[Target]) -> tuple[Target, ...]:
@@ -41,15 +75,18 @@ def in_doubt(targets: Sequence[Target], named: Sequence[str] | None) -> tuple[Ta
     return tuple(t for t in targets if t.component == NUMPY and beside and not asked)
 
 
-def turn(targets: Sequence[Target], iteration: int, every: int) -> tuple[Target, ...]:
+def turn(targets: Sequence[Target], iteration: int, every: int, parts: TimeParts | None = None) -> tuple[Target, ...]:
     """The targets for one iteration.
 
     Args:
         targets: quick ones.
         iteration: of the job.
         every: in each so many iterations, the first included, all of them run; in others the everyday ones.
+        parts: if given, of the everyday ones only those that have not had more than their part of the time.
     """
-    return tuple(targets) if iteration % every == 0 else everyday(targets)
+    if iteration % every == 0:
+        return tuple(targets)
+    return everyday(targets) if parts is None else parts.within(everyday(targets))
 
 
 def remaining(targets: Sequence[Target], done: Sequence[Target]) -> tuple[Target, ...]:

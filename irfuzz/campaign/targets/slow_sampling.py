@@ -39,7 +39,8 @@ class Sampling:
 
     Next comes one that has run no program, else the one that has had least time, its warm-up included; not before the
     time that it takes has been earned. It is spent on the programs that show most that is new among the last
-    ``WINDOW``, as many of them as the mean time allows.
+    ``WINDOW``, as many of them as the mean time allows. Where more is earned than cheap ones can spend, one program
+    each time, it goes to the one that has run fewest.
 
     Args:
         targets: the slow ones.
@@ -84,7 +85,14 @@ class Sampling:
         self._programs += 1
         able = [target for target in self._slow.values() if takes(target)]
         target = min(able, key=self._had, default=None)
-        return target if target is not None and self._affords(target, newer, alike) else None
+        if target is None:
+            return None
+        rarest = min(able, key=lambda one: self._counts[_runs(one.name)])
+        if target.name in self._warm and rarest.name in self._warm:
+            left = self._left()
+            if left >= max(UNSPENT * self._saved(target), self._each(rarest)):
+                target = rarest
+        return target if self._affords(target, newer, alike) else None
 
     def _had(self, target: Target) -> tuple[bool, bool, int]:
         """What a target has had: whatever its warm-up took, one program; then time."""
@@ -93,17 +101,24 @@ class Sampling:
 
     def _affords(self, target: Target, newer: float, alike: float) -> bool:
         """Whether a target can run a program; those parts of the programs are newer, and at least as new."""
-        left = (self._share * self._counts[BUSY] - self._counts[SLOW]) / 1000
-        each = self._each(target)
+        left, each, saved = self._left(), self._each(target), self._saved(target)
         if each > left or self._last + each > self._until:
             return False
-        saved = min(SAVED * each, each + SAVED_SECONDS)
         if target.name not in self._warm or left >= UNSPENT * saved:
             return True
         # What was earned in this run would have been enough for so many of its programs.
         allowed = self._share * (self._last - self._began) / self._mean() / self._programs
         # Of many that are alike the first would take all: they get what newer ones have left over.
         return newer <= allowed and (alike <= allowed or left >= saved)
+
+    def _left(self) -> float:
+        """Seconds that are earned and not spent."""
+        return (self._share * self._counts[BUSY] - self._counts[SLOW]) / 1000
+
+    def _saved(self, target: Target) -> float:
+        """Seconds of which programs that are nothing special get some."""
+        each = self._each(target)
+        return min(SAVED * each, each + SAVED_SECONDS)
 
     def _each(self, target: Target) -> float:
         """Seconds that a target will probably take."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.stored_findings.archive import CampaignArchive, words_of
+from irfuzz.campaign.stored_findings.archive import KNOWN, NEW, UNREPLAYED, CampaignArchive, words_of
 from irfuzz.campaign.triage.case_queue import TriageCase, TriageQueue
 from irfuzz.campaign.triage.known_fault_filter import SuspectGroupFilter
 from irfuzz.campaign.triage.suspect_proofs import SuspectMeans, Suspects
 from irfuzz.campaign.triage.time_budget import GRACE, TriageBudget
+from irfuzz.campaign.triage.time_budget import KNOWN as KNOWN_WORTH
 from irfuzz.execute.run_types import RunResult, Target
 from irfuzz.execute.runner import PATIENCE, Runner
 from irfuzz.findings.blame.affected_versions import AffectedVersions
@@ -35,6 +36,9 @@ TIMES = 32
 
 MILLISECONDS = "milliseconds of triage"
 """Name of a count."""
+
+WORTH = {NEW: 1.0, UNREPLAYED: 1.0, KNOWN: KNOWN_WORTH}
+"""What a case is worth by what it came to, for the share of triage."""
 
 SUSPECTS = 0.5
 """Part of the time for triage up to which suspects are looked into."""
@@ -179,7 +183,7 @@ class Triage:
         else:
             self._waiting.add(replace(item, again=True))
             return ""
-        self._budget.came_to(new=came_to in ("findings", "unreplayed"))
+        self._budget.came_to(WORTH.get(came_to, 0.0))
         return came_to
 
     def _affords(self, item: TriageCase) -> bool:

@@ -13,6 +13,9 @@ GRACE = 40.0
 KEPT = 0.3
 """Part of that time which is kept for targets that have not had their equal part of it."""
 
+KNOWN = 0.5
+"""Of a finding that a known issue explains, in the yield; a new one counts as 1."""
+
 WEIGHT = 0.1
 """Of the latest case in the yield, beside all those before it."""
 
@@ -67,13 +70,14 @@ class TriageBudget:
         """
         self._spent[version_of(target)] += seconds  # type: ignore[assignment] - Counter adds up floats as well
 
-    def came_to(self, *, new: bool) -> None:
-        """Take note of whether a case was a new finding.
+    def came_to(self, worth: float) -> None:
+        """Take note of what a case was worth.
 
         Args:
-            new: counts a tenth in a moving mean; the higher that is, the more time triage gets.
+            worth: 1 for a new finding, ``KNOWN`` for one that a known issue explains, 0 for anything else. It counts a
+                tenth in a moving mean; the higher that is, the more time triage gets.
         """
-        self._yield += WEIGHT * (new - self._yield)
+        self._yield += WEIGHT * (worth - self._yield)
 
 
 def version_of(target: str) -> str:
