@@ -39,6 +39,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.model_interface.convert_opset import NEWEST, newest_for
 from irfuzz.oracle import MeasuringJudge, judge
+from irfuzz.oracle.converter_verdicts import concerned
 from irfuzz.oracle.excuses import lacks_witness
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.search.novelty import FeatureCounts
@@ -235,16 +236,22 @@ class Differential(Strategy[Runs, Verdict]):
         if not testcase.invalid:
             comparison_counts.count(runs, counts)
         self._stuck.saw(seed, program, runs)
-        if verdicts:
-            runs, verdicts = self._asked(
-                testcase, runs, verdicts, per_program_selection.remaining(self._quick, testcase.targets)
-            )
+        news = [v for v in verdicts if not self._triage.knows(v, program)]
+        if news:
+            runs, verdicts = self._asked(testcase, runs, verdicts, self._others(testcase, news))
         if not testcase.invalid and any(map(lacks_witness, verdicts)):
             runs, verdicts = self._asked(testcase, runs, verdicts, self._witnesses)
         if not testcase.invalid and any(v.suspect for v in verdicts) and not any(r.target.slow for r in runs):
             # Most doubts are that nothing was measured; slow targets are measured in triage alone.
             verdicts = MeasuringJudge(self._runner, wrong_here).judge(testcase.program, testcase.inputs, runs)
         return runs, verdicts
+
+    def _others(self, testcase: Testcase, verdicts: Sequence[Verdict]) -> tuple[Target, ...]:
+        """The quick targets that have not run a program and on which verdicts on it depend."""
+        named = {t.name: t for t in self._runner.targets}
+        depended = {t.name for v in verdicts for t in concerned(named[v.target], self._quick)}
+        rest = per_program_selection.remaining(self._quick, testcase.targets)
+        return rest if testcase.invalid else tuple(t for t in rest if t.name in depended)
 
     def _asked(
         self, testcase: Testcase, runs: Runs, verdicts: list[Verdict], targets: Sequence[Target]

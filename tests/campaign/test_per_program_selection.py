@@ -16,7 +16,7 @@ from irfuzz.campaign.corpus.seed_turns import SeedTurns
 from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.targets import per_program_selection
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
-from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, TargetRole
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
@@ -78,6 +78,25 @@ def test_two_targets_are_left_however_dear_they_are() -> None:
     assert parts.within(many[:3]) == tuple(many[:3])
 
 
+@pytest.mark.unit
+def test_of_very_many_targets_tools_take_turns_and_runtimes_run_each_time() -> None:
+    runtimes = [Target(f"r{n}", f"r{n}") for n in range(6)]
+    tools = [Target(f"t{n}:{v}", f"t{n}", role=TargetRole.TOOL, before="r0") for n in range(10) for v in "ab"]
+    after = Target("late", "late", role=TargetRole.CONVERTER, before="t0:a")
+    every = [*runtimes, *tools, after]
+    ran = Counter[str]()
+    for iteration in range(1, 13):
+        chosen = per_program_selection.turn(every, iteration, 16)
+        names = [t.name for t in chosen]
+        assert names[:6] == [t.name for t in runtimes]
+        assert all((f"t{n}:a" in names) <= (f"t{n}:b" in names) for n in range(1, 10)), "variants stay together"
+        assert "late" not in names or "t0:a" in names
+        ran.update(names)
+    assert all(ran[t.name] == 4 for t in [*tools[2:], after])
+    assert per_program_selection.turn(every, 16, 16) == tuple(every)
+    assert per_program_selection.turn(every[:24], 1, 16) == tuple(every[:24]), "24 are not very many"
+
+
 @pytest.mark.backend
 def test_campaigns_have_numpy_beside_torch_and_others_do_not() -> None:
     pytest.importorskip("torch")
@@ -103,6 +122,7 @@ def test_numpy_is_asked_where_two_differ_and_settles_it(
         strategy: Any = Differential.__new__(Differential)
         strategy._runner, strategy._stuck = runner, HangAvoidance()
         strategy._witnesses, strategy._quick = numpy, runner.targets[:2]
+        strategy._triage = SimpleNamespace(knows=lambda *_: False)
         strategy._seed_turns = SeedTurns(Counter(), many=False)
         strategy._parts = per_program_selection.TimeParts(runner.targets[:2])
         strategy._job = SimpleNamespace(counts=Counter[str]())

@@ -89,13 +89,22 @@ class CampaignArchive:
             program: on which.
             doubted: number under which it is stored as a suspect; 0 if it is not.
         """
-        if verdict.symptom not in TELLING or (_is_dumb(verdict) and len(program.graph) > SMALL_PROGRAM):
+        if not self.recognises(verdict, program):
             return False
         key = signature(verdict, program)
-        if key not in self._known:
-            return False
         self._repeats(self._aliases.get(key, key), doubted)
         return True
+
+    def recognises(self, verdict: Verdict, program: Program) -> bool:
+        """Whether a verdict is a known finding's by its message alone; nothing is counted.
+
+        Args:
+            verdict: what is seen.
+            program: on which.
+        """
+        if verdict.symptom not in TELLING or (_is_dumb(verdict) and len(program.graph) > SMALL_PROGRAM):
+            return False
+        return signature(verdict, program) in self._known
 
     def count_again(self, key: str) -> bool:
         """Count a stored finding once more; False if its signature is new.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from irfuzz.execute.run_types import RunResult, Target
+from irfuzz.campaign.config import VERY_MANY
+from irfuzz.execute.run_types import RunResult, Target, TargetRole
 from irfuzz.oracle.witnesses import ONE_READING
 
 NUMPY = "numpy"
@@ -14,6 +15,9 @@ NUMPY = "numpy"
 SAMPLED = frozenset({"reference", "onnxruntime:basic", "onnxruntime:extended", "onnxruntime:layout"})
 """The reference evaluator is 10 to 100 times slower than the runtimes, and the levels between ``disabled`` and ``all``
 rarely show what ``all`` does not. They run on a sample, and on every program on which the others disagree."""
+
+TURNS = 3
+"""Of very many targets converters and tools take turns: each component runs on one program in so many."""
 
 FAIR = 3
 """Of many targets one may take so many times its equal part of the time, before it runs on fewer programs."""
@@ -81,12 +85,32 @@ def turn(targets: Sequence[Target], iteration: int, every: int, parts: TimeParts
     Args:
         targets: quick ones.
         iteration: of the job.
-        every: in each so many iterations, the first included, all of them run; in others the everyday ones.
+        every: in each so many iterations, the first included, all of them run; in others the everyday ones, of which
+            converters and tools take turns if the targets are very many.
         parts: if given, of the everyday ones only those that have not had more than their part of the time.
     """
     if iteration % every == 0:
         return tuple(targets)
-    return everyday(targets) if parts is None else parts.within(everyday(targets))
+    chosen = everyday(targets) if parts is None else parts.within(everyday(targets))
+    return in_turns(chosen, iteration) if len(targets) > VERY_MANY else chosen
+
+
+def in_turns(targets: Sequence[Target], iteration: int) -> tuple[Target, ...]:
+    """All runtimes, and those converters and tools whose turn it is.
+
+    One program on forty tools shows less than three programs on a third of them, for what one tool gets wrong another
+    mostly gets right.
+
+    Args:
+        targets: quick ones. All variants of a component have the same turn, and with them comes what they start from.
+        iteration: of the job.
+    """
+    makers = dict.fromkeys(t.component for t in targets if t.role is not TargetRole.RUNTIME)
+    chosen = {name for place, name in enumerate(makers) if place % TURNS == iteration % TURNS}
+    befores = {t.before for t in targets if t.component in chosen}
+    return tuple(
+        t for t in targets if t.role is TargetRole.RUNTIME or t.component in chosen or t.name in befores
+    )  # fmt: skip
 
 
 def remaining(targets: Sequence[Target], done: Sequence[Target]) -> tuple[Target, ...]:

@@ -25,6 +25,7 @@ from irfuzz.findings.fault_predicate import FaultPredicate, same_fault
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.pipeline import FindingReproducer, steps
 from irfuzz.findings.suspect_group import group_of
+from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle.fault_signature import operators_of
 from irfuzz.oracle.verdict import Symptom, Verdict
@@ -100,6 +101,15 @@ class Triage:
         self._began = time.monotonic()
         self._budget = TriageBudget(tuple(t.name for t in runner.targets))
         self._waiting = TriageQueue()
+
+    def knows(self, verdict: Verdict, program: Program) -> bool:
+        """Whether a verdict is a stored finding's by its message alone; it is not counted.
+
+        Args:
+            verdict: what is seen.
+            program: on which.
+        """
+        return self._archive.recognises(verdict, program)
 
     def look(self, found: Sequence[Finding], counts: Counter[str]) -> None:
         """Take note of what is new about a program, count what is not, and look into what waits while there is time.
