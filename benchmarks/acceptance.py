@@ -27,7 +27,7 @@ from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
 from irfuzz.frontends.onnx_checker import OnnxChecker
 from irfuzz.frontends.onnx_file import find_models, load_seed
-from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program

@@ -24,14 +24,14 @@ import onnx_ir as ir
 from irfuzz.analyze.analysis import Analysis, analyze
 from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.analyze.warning_report import judge
-from irfuzz.campaign.corpus.input_steering import observed
+from irfuzz.campaign.corpus.hazard_input_steering import observed
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.intermediate_values import tap
 from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
-from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import nodes_within

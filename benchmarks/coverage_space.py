@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irfuzz.search.coverage.call_space import OLDEST, SPACES, load, spelled_out
+from irfuzz.search.coverage.coverable_call_space import OLDEST, SPACES, load, spelled_out
 from irfuzz.spec import load_specs
 
 

@@ -24,12 +24,12 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.localize.check import CheckResult, check
-from irfuzz.localize.comparison.labelled_inconsistencies import inconsistencies_of, labels_for
+from irfuzz.localize.comparison.ground_truth_inconsistencies import inconsistencies_of, labels_for
+from irfuzz.localize.target_comparison import CheckResult, check
 from irfuzz.oracle.cradle_distances import CLASS_BINS, unique
-from irfuzz.search.evolve import EvolutionPlan, evolve
-from irfuzz.search.fitness import InconsistencyFitness
-from irfuzz.search.genome import Level
+from irfuzz.search.input_weight_evolution import EvolutionPlan, evolve
+from irfuzz.search.input_weight_genome import Level
+from irfuzz.search.nan_inconsistency_fitness import InconsistencyFitness
 
 ROOT = Path(__file__).parents[1]
 QUICK = "reference,onnxruntime:disabled,onnxruntime:all,torch:eager,torch:jit,tensorflow:eager"

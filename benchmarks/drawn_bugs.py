@@ -38,8 +38,8 @@ from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
 from irfuzz.isolate import Limits
-from irfuzz.mutate.drawn_calls.identity_mutators import called
-from irfuzz.mutate.drawn_calls.identity_replacement import bare
+from irfuzz.mutate.drawn_calls.identity_program_mutators import called
+from irfuzz.mutate.drawn_calls.identity_program_replacement import bare
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_table import campaign_weights

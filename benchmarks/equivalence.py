@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.rewrites import Source
-from irfuzz.campaign.self_testing.equivalent_forms import ran
+from irfuzz.campaign.self_testing.equivalent_form_testing import ran
 from irfuzz.campaign.self_testing.nan_free_proof import nan_free
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
@@ -41,7 +41,7 @@ from irfuzz.execute.target_table import resolve
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutator_protocol import Skipped
-from irfuzz.oracle.form_comparison import Answer, FormComparison, compare_forms
+from irfuzz.oracle.equivalent_form_comparison import Answer, FormComparison, compare_forms
 from irfuzz.rewrite.rewrite_chain import rewrite_once
 from irfuzz.rewrite.rewrite_rule import Rewrite
 from irfuzz.rewrite.rewrite_table import build_rewrites

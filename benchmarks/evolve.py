@@ -19,10 +19,10 @@ from irfuzz.execute.intermediate_values import tap
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.search.evolve import EvolutionPlan, evolve
-from irfuzz.search.fitness import NanFitness
-from irfuzz.search.genetic import Settings
-from irfuzz.search.genome import Level, genome_of
+from irfuzz.search.gene_vector_breeding import Settings
+from irfuzz.search.input_weight_evolution import EvolutionPlan, evolve
+from irfuzz.search.input_weight_genome import Level, genome_of
+from irfuzz.search.nan_inconsistency_fitness import NanFitness
 
 REACHABLE = frozenset({
     "spatial-transformer", "logistic-regression", "softmax-regression", "cnn-dropout-log-softmax",

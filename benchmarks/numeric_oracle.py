@@ -44,7 +44,7 @@ from irfuzz.execute.target_table import resolve
 from irfuzz.export.lowerings import SHADOWED
 from irfuzz.facts import TensorFact
 from irfuzz.generate.graph_inputs.number_classes import draw_numbers
-from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program

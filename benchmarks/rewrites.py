@@ -40,7 +40,7 @@ from irfuzz.isolate import Limits
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_protocol import Skipped
 from irfuzz.mutate.traced_mutants import mutate_many
-from irfuzz.oracle.form_comparison import Answer, compare_forms
+from irfuzz.oracle.equivalent_form_comparison import Answer, compare_forms
 from irfuzz.rewrite.rewrite_chain import rewrite_once
 from irfuzz.rewrite.rewrite_rule import Exactness, Rewrite
 from irfuzz.rewrite.rewrite_table import build_rewrites

@@ -35,7 +35,7 @@ from irfuzz.mutate.mutator_table import campaign_weights
 from irfuzz.mutate.tensor_values.invalid_element import InvalidElement
 from irfuzz.mutate.tensor_values.invalid_value import InvalidValue
 from irfuzz.search.coverage.call_coverage import CRITERIA
-from irfuzz.search.coverage.call_space import load
+from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.search.coverage.uncovered_calls import Frontier
 from irfuzz.search.strategies.strategy_protocol import MutationOutcome
 from irfuzz.search.strategies.strategy_table import SEARCHES, USES, make_search

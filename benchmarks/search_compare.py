@@ -29,7 +29,7 @@ from typing import Any
 
 from benchmarks.search import MOST_EDITS, SPROUTS, TARGETS, explore, reached, shown
 from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
-from irfuzz.search.coverage.call_space import load
+from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.search.coverage.uncovered_calls import Frontier
 
 SCHEMA = 1

@@ -310,13 +310,13 @@ WAY = (
     ),
     *(
         "oracle/judged_case",
-        "campaign/triage/disagreements",
+        "campaign/triage/disagreement_handling",
         "campaign/triage/case_queue",
         "campaign/stored_findings/archive",
         "reduce/",
         "findings/",
     ),
-    *("report/bundle", "report/repro_scripts/full_script", "report/finding_markdown", "report/version_text"),
+    *("report/bundle", "report/repro_scripts/full_script", "report/finding_markdown", "report/affected_versions_text"),
 )
 
 # What is the same for all programs of a campaign, and so says nothing of one: settings, targets, mutators, rules.

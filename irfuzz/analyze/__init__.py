@@ -26,7 +26,7 @@ The way through the files:
 * ``transfer_functions`` computes the outputs of each operator; ``unsafe_conditions`` lists what can go wrong.
 * ``analysis`` walks over a program: branches under their condition, loops of at most 16 turns turn by turn, others
   until their ranges are stable.
-* ``precondition`` finds the widest range of each input that makes a call safe (RANUM's precondition).
+* ``safe_input_ranges`` finds the widest range of each input that makes a call safe (RANUM's precondition).
 * ``failing_inputs`` looks for inputs that trigger a warning, and ``warning_report`` puts everything together.
 
 To add an operator, write a transfer function in its family's module of ``transfer_functions`` and a line in that

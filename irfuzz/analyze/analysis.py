@@ -18,8 +18,8 @@ from irfuzz.analyze.abstract_domain.partitioned_tensor import MOST_PARTS, Condit
 from irfuzz.analyze.initial_ranges import Ranges, start_initializer, start_input
 from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, operand, whole
 from irfuzz.analyze.transfer_functions.conditions_and_casts import taken, tested
-from irfuzz.analyze.transfer_functions.products import PRODUCTS
-from irfuzz.analyze.transfer_functions.reductions import REDUCTIONS
+from irfuzz.analyze.transfer_functions.matmul_and_convolution import PRODUCTS
+from irfuzz.analyze.transfer_functions.reductions_and_pooling import REDUCTIONS
 from irfuzz.analyze.transfer_functions.transfer_table import TRANSFER
 from irfuzz.analyze.unsafe_conditions import Fault
 from irfuzz.errors import UsageError

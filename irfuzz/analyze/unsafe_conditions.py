@@ -14,7 +14,7 @@ from irfuzz.analyze.abstract_domain.partitioned_tensor import Tensor
 from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, Inputs
 from irfuzz.analyze.transfer_functions.losses import nothing_counts
 from irfuzz.analyze.transfer_functions.normalizations import equal_limit, grouped
-from irfuzz.analyze.transfer_functions.reductions import counted, reduced_axes
+from irfuzz.analyze.transfer_functions.reductions_and_pooling import counted, reduced_axes
 
 CONSTANT_NAN = "a constant without NaN"
 """What a call needs whose operand is a constant that holds NaN."""

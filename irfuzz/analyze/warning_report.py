@@ -11,7 +11,7 @@ from irfuzz.analyze.analysis import Alarm, Analysis, analyze
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import Witness, WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
-from irfuzz.analyze.precondition import Precondition, preconditions
+from irfuzz.analyze.safe_input_ranges import Precondition, preconditions
 from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve

@@ -14,9 +14,9 @@ from irfuzz.api.default_settings import CHECK_MEMORY, CHECK_TIMEOUT, DRAWN
 from irfuzz.api.ground_truth import GroundTruth, labels_of
 from irfuzz.api.input_planning import advice
 from irfuzz.api.loaded_model import Inputs, LoadedModel, Model, loaded, program_of
+from irfuzz.api.npz_sample_reading import read_values
 from irfuzz.api.progress_update import Observer, Update, unobserved
-from irfuzz.api.sample_arrays import by_input, rows_of, saved_outputs
-from irfuzz.api.sample_files import read_values
+from irfuzz.api.sample_and_output_arrays import by_input, rows_of, saved_outputs
 from irfuzz.api.target_selection import ComparedTargets, compared, run_layers
 from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute.large_model_limits import limits_for
@@ -27,18 +27,18 @@ from irfuzz.frontends.onnx_file import save_file
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.localize import check as localize
-from irfuzz.localize.check import CheckSetting, NothingCompared
+from irfuzz.localize import target_comparison as localize
 from irfuzz.localize.check_result import CheckResult
-from irfuzz.localize.comparison.failed_runs import Allowed
-from irfuzz.localize.comparison.labelled_inconsistencies import Labels
+from irfuzz.localize.comparison.failed_run_disagreements import Allowed
+from irfuzz.localize.comparison.ground_truth_inconsistencies import Labels
 from irfuzz.localize.comparison.sample_disagreements import Tolerance
-from irfuzz.localize.comparison.saved_outputs import SavedOutputs
-from irfuzz.localize.divergence import Divergence
+from irfuzz.localize.comparison.saved_output_targets import SavedOutputs
+from irfuzz.localize.disagreement_grouping import Divergence
 from irfuzz.localize.input_summary import fed
+from irfuzz.localize.target_comparison import CheckSetting, NothingCompared
 from irfuzz.report.command_reports import check_json as written
 from irfuzz.report.command_reports.check_json import CheckSetup
-from irfuzz.report.command_reports.check_known_issues import known_faults, with_known
+from irfuzz.report.command_reports.known_issue_labels import known_faults, with_known
 from irfuzz.store.npz_tensors import pack
 
 

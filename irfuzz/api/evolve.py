@@ -17,10 +17,10 @@ from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
 from irfuzz.isolate import Limits
 from irfuzz.report.command_reports import genetic_search
-from irfuzz.search import evolve as search
-from irfuzz.search.evolve import EvolutionOutcome, EvolutionPlan, EvolutionWitness
-from irfuzz.search.genetic import Settings
-from irfuzz.search.genome import Level, NothingEvolves
+from irfuzz.search import input_weight_evolution as search
+from irfuzz.search.gene_vector_breeding import Settings
+from irfuzz.search.input_weight_evolution import EvolutionOutcome, EvolutionPlan, EvolutionWitness
+from irfuzz.search.input_weight_genome import Level, NothingEvolves
 
 DEFAULTS: dict[str, tuple[str, ...]] = {"nan": ("onnxruntime:disabled", "reference"), "inconsistency": ()}
 """Targets if none are named: for ``nan`` the first that is installed, for ``inconsistency`` all runtimes."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from irfuzz.api.default_settings import FUZZ_HUNT, FUZZ_MEMORY, FUZZ_SEARCH, FUZZ_SHORT, FUZZ_SLOW_SHARE
 from irfuzz.api.fuzz_report import FuzzReport, report_of
 from irfuzz.api.loaded_model import Inputs, Model, all_loaded, all_programs, by_key
-from irfuzz.api.mutable_models import known_mutators, refuse_unmutable
+from irfuzz.api.mutation_request_check import known_mutators, refuse_unmutable
 from irfuzz.api.progress_update import Observer, Update, unobserved
 from irfuzz.api.target_selection import run_layers
 from irfuzz.campaign.campaign import Campaign, CampaignProgress

@@ -11,15 +11,15 @@ from typing import Any
 from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.job_processes import JobDeath
-from irfuzz.campaign.targets import comparison_counts
+from irfuzz.campaign.targets import compared_programs
 from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
 from irfuzz.execute.run_types import Exit
-from irfuzz.findings.blame.version_span import fixed_in, introduced_in
+from irfuzz.findings.blame.introduced_fixed_releases import fixed_in, introduced_in
 from irfuzz.findings.causes.cause_grouping import groups
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.suspect_group import alike
-from irfuzz.report.terminal_text import one_line
-from irfuzz.report.version_text import where_text
+from irfuzz.findings.suspect_finding_groups import alike
+from irfuzz.report.affected_versions_text import where_text
+from irfuzz.report.terminal_text_cleaning import one_line
 
 TITLE = 160
 """Longest title in the summary; ``report.md`` has all of it."""
@@ -159,7 +159,7 @@ def python_lines(p: CampaignProgress) -> str:
 def summary_text(report: FuzzReport) -> str:
     """What a person reads at the end: the line of progress, what went wrong, and the findings by their causes."""
     p, layout = report.progress, Layout(report.out)
-    lines = [*filter(None, [comparison_counts.warning(p.counts)]), line(p)]
+    lines = [*filter(None, [compared_programs.warning(p.counts)]), line(p)]
     if report.interrupted:
         lines[0] = f"stopped: {lines[0]}"
     if report.killed:
@@ -261,7 +261,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
             }
             for suspect, folder in report.suspects
         ],
-        "compared_share": comparison_counts.share(p.counts),
+        "compared_share": compared_programs.share(p.counts),
         "slow_share": share_of(p.counts),
         "out": str(report.out),
         "exit_code": report.exit_code,

@@ -10,7 +10,7 @@ import numpy as np
 from irfuzz.errors import UsageError
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.localize.comparison.labelled_inconsistencies import Labels, labels_for
+from irfuzz.localize.comparison.ground_truth_inconsistencies import Labels, labels_for
 from irfuzz.oracle.cradle_distances import Metric
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from irfuzz.api.progress_update import Observer, Update, unobserved
-from irfuzz.campaign.corpus.seed_folder import INDEX, read_index
+from irfuzz.campaign.corpus.seed_folder_index import INDEX, read_index
 from irfuzz.execute.quick_runtime import QuickRuntime
 from irfuzz.facts import TensorFact
 from irfuzz.generate.input_planning import annotate, plan_inputs, without_floats
-from irfuzz.ir.inference.call_types import one_line
+from irfuzz.ir.inference.call_output_types import one_line
 from irfuzz.spec import load_specs
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irfuzz.api.npz_sample_reading import arrays_in, check_sizes, listed_samples, read_values, samples_of
 from irfuzz.api.progress_update import Observer, Update, unobserved
-from irfuzz.api.sample_files import arrays_in, check_sizes, listed_samples, read_values, samples_of
-from irfuzz.campaign.corpus.seed_folder import INDEX, read_index
+from irfuzz.campaign.corpus.seed_folder_index import INDEX, read_index
 from irfuzz.errors import UsageError
 from irfuzz.frontends.project_file import find_project_file, read_project_file
 from irfuzz.generate.graph_inputs.input_annotation import ranges_of_samples

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from irfuzz.api.input_planning import planned
 from irfuzz.api.input_settings import InputSettings, RequestedInputs, said_of
+from irfuzz.api.npz_sample_reading import check_sample, check_sizes
 from irfuzz.api.progress_update import Observer, Update, unobserved
-from irfuzz.api.sample_files import check_sample, check_sizes
 from irfuzz.errors import UsageError
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.graph_inputs.input_annotation import annotated

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Target
 from irfuzz.execute.target_table import component_of, resolve
-from irfuzz.oracle.witnesses import REFERENCE
+from irfuzz.oracle.witnesses_and_blame import REFERENCE
 
 
 def named(targets: Sequence[str | Target] | None, *, slow: bool = False) -> tuple[Target, ...]:

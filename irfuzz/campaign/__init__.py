@@ -23,10 +23,10 @@ What every file relies on:
 
 The way through the files:
 
-* ``config`` has the settings of a campaign and the layout of its folder; ``output_folder`` takes the folder for one
-  process.
+* ``config`` has the settings of a campaign and the layout of its folder; ``output_folder_lock`` takes the folder for
+  one process.
 * ``campaign`` starts jobs, watches them and sums up; ``job_processes`` starts them anew and ends them all.
-* ``job`` is one process, and ``journal`` what outlives its death.
+* ``job`` is one process, and ``inflight_journal`` what outlives its death.
 * ``loop`` is what every program passes: schedule, mutate, feed, execute, judge, keep, triage, audit. ``strategy`` is
   the protocol of these steps.
 * ``differential_strategy`` compares targets; ``self_test_strategy`` compares, on each target by itself, forms of one

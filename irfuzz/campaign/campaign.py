@@ -13,19 +13,19 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from irfuzz.campaign import journal
+from irfuzz.campaign import inflight_journal
 from irfuzz.campaign.config import SECONDS, STOP_AT, TARGETS, Config, Layout
 from irfuzz.campaign.corpus.seed_inputs import remember
 from irfuzz.campaign.job_processes import JobDeath, Processes
 from irfuzz.campaign.monitoring.internal_error_folders import INTERNAL, InternalErrorStore, kind_of, text_of
 from irfuzz.campaign.monitoring.joint_coverage import JointCoverage
-from irfuzz.campaign.output_folder import OutputFolder
+from irfuzz.campaign.output_folder_lock import OutputFolder
 from irfuzz.campaign.stored_findings.folder_placement import bundle_folder, is_placed, move_bundle
 from irfuzz.campaign.targets.start_reports import together
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.findings.codec import finding_of, with_cases
 from irfuzz.findings.finding import Finding
-from irfuzz.findings.suspect_rank import ranked
+from irfuzz.findings.suspect_finding_rank import ranked
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_trace import Trace
@@ -239,7 +239,7 @@ class Campaign:
     def _keep(self, death: JobDeath) -> None:
         """A job that died is a fault of ours, and what it was running is how to see it again."""
         self.deaths.append(death)
-        busy = journal.read(self.layout.inflight(death.job))
+        busy = inflight_journal.read(self.layout.inflight(death.job))
         models = busy.models
         if busy.iteration in models or len(models) == 1:
             names = {"inflight.onnx": models.get(busy.iteration) or next(iter(models.values()))}

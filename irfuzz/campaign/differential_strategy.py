@@ -9,21 +9,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from irfuzz.campaign.config import MANY
-from irfuzz.campaign.corpus.input_steering import InputSteering
+from irfuzz.campaign.corpus.hazard_input_steering import InputSteering
 from irfuzz.campaign.corpus.mutation_steering import Steering
 from irfuzz.campaign.corpus.parent_selection import Corpus
 from irfuzz.campaign.corpus.seed_inputs import SeedSamples
 from irfuzz.campaign.corpus.seed_turns import SeedTurns
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.loop import ROUND
-from irfuzz.campaign.monitoring import fact_audit
+from irfuzz.campaign.monitoring import inferred_fact_audit
 from irfuzz.campaign.strategy import Strategy
-from irfuzz.campaign.targets import comparison_counts, per_program_selection
+from irfuzz.campaign.targets import compared_programs, per_program_selection
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.campaign.targets.operator_support import OperatorSupport
 from irfuzz.campaign.targets.slow_runner import SlowTargets, longest, quick_and_slow
 from irfuzz.campaign.targets.slow_sampling import Sampling
-from irfuzz.campaign.triage.disagreements import Triage
+from irfuzz.campaign.triage.disagreement_handling import Triage
 from irfuzz.choices import Choices
 from irfuzz.execute.onnxruntime_passes import registered
 from irfuzz.execute.run_types import Exit, RunResult, Target
@@ -33,7 +33,7 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.generate.graph_inputs.number_classes import draw_numbers
-from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
@@ -234,7 +234,7 @@ class Differential(Strategy[Runs, Verdict]):
         counts["declared invalid"] += testcase.invalid
         self._count(runs)
         if not testcase.invalid:
-            comparison_counts.count(runs, counts)
+            compared_programs.count(runs, counts)
         self._stuck.saw(seed, program, runs)
         news = [v for v in verdicts if not self._triage.knows(v, program)]
         if news:
@@ -311,10 +311,12 @@ class Differential(Strategy[Runs, Verdict]):
     def audit(self, testcase: Testcase) -> None:
         """Every fact of a program now and then is compared with what a run computes.
 
-        That is so in one iteration of ``fact_audit.EVERY``, and for valid programs only.
+        That is so in one iteration of ``inferred_fact_audit.EVERY``, and for valid programs only.
         """
-        if testcase.iteration % fact_audit.EVERY == 0 and not testcase.invalid:
-            self._job.counts["facts checked"] += fact_audit.audit(self._runner, testcase.program, testcase.inputs)
+        if testcase.iteration % inferred_fact_audit.EVERY == 0 and not testcase.invalid:
+            self._job.counts["facts checked"] += inferred_fact_audit.audit(
+                self._runner, testcase.program, testcase.inputs
+            )
 
     def work(self) -> None:
         """Look into what waits."""

@@ -15,7 +15,7 @@ from pkgutil import resolve_name
 from types import FrameType
 from typing import Any
 
-from irfuzz.campaign import journal, loop
+from irfuzz.campaign import inflight_journal, loop
 from irfuzz.campaign.config import SECONDS, STOP_AT, Config, Layout
 from irfuzz.campaign.monitoring.internal_error_guard import InternalErrorGuard
 from irfuzz.campaign.strategy import Strategy
@@ -69,8 +69,8 @@ class Job:
         self.counts: Counter[str] = Counter(counts)
         self.skip = self._alone_until = -1
         if skip:
-            self._learn(journal.read(self.layout.inflight(number)))
-        self.journal = journal.Journal(self.layout.inflight(number))
+            self._learn(inflight_journal.read(self.layout.inflight(number)))
+        self.journal = inflight_journal.Journal(self.layout.inflight(number))
         self.journal.makes(self.iteration)
         about = {"job": number, "seed": self.config.seed}
         self.guard = InternalErrorGuard(out, self.database, about, self.counts, lambda text: _say(number, text))
@@ -101,7 +101,7 @@ class Job:
         self.journal.close()
         self.database.close()
 
-    def _learn(self, busy: journal.InFlight) -> None:
+    def _learn(self, busy: inflight_journal.InFlight) -> None:
         """What to leave out after a death; if several programs ran, they run one by one first to tell which."""
         if busy.iteration < 0 and len(busy.models) > 1:
             self._alone_until = max(busy.models) + 1

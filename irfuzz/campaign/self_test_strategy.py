@@ -12,7 +12,7 @@ from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.self_testing.contradiction_findings import came_to
 from irfuzz.campaign.self_testing.contradiction_record import Contradiction
 from irfuzz.campaign.self_testing.contradiction_reduction import MOST_NODES
-from irfuzz.campaign.self_testing.equivalent_forms import Equivalence, FormRuns
+from irfuzz.campaign.self_testing.equivalent_form_testing import Equivalence, FormRuns
 from irfuzz.campaign.self_testing.round_timing import ROUND
 from irfuzz.campaign.stored_findings.archive import CampaignArchive
 from irfuzz.campaign.strategy import Strategy

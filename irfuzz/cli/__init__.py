@@ -15,7 +15,7 @@ What every file relies on:
 * Ctrl-C ends a command within two seconds, with what is known so far printed. A command registers that text by
   ``interrupt_handling.telling``.
 * Heavy imports are inside functions, so that ``--help`` is quick.
-* What comes from a model or a component is cleaned by ``irfuzz/report/terminal_text.py`` before it is shown.
+* What comes from a model or a component is cleaned by ``irfuzz/report/terminal_text_cleaning.py`` before it is shown.
 
 The way through the files:
 
@@ -23,8 +23,8 @@ The way through the files:
 * ``parser`` parses words, and has the types of flags (times, shares, names); ``as_flags`` replaces an argument's name
   at the beginning of a message by its flag.
 * ``commands`` has one module a command; read ``check`` first.
-* ``input_flags`` and ``sample_flags`` are flags that several commands share; ``path_arguments`` reads the models that
-  are given and tries whether results can be written; ``model_writer`` writes models with their traces.
+* ``input_flags`` and ``sample_flags`` are flags that several commands share; ``model_and_output_paths`` reads the
+  models that are given and tries whether results can be written; ``model_writer`` writes models with their traces.
 * ``progress_display`` shows what a long command does, ``campaign_display`` the table of a campaign.
 * ``interrupt_handling`` handles Ctrl-C.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
     from rich.table import Table

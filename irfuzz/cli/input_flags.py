@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.model_and_output_paths import one_model
 from irfuzz.cli.parser import Parser, place, whole
-from irfuzz.cli.path_arguments import one_model
 from irfuzz.cli.progress_display import remarked
 from irfuzz.errors import UsageError
 

@@ -32,12 +32,12 @@ from irfuzz.cli.commands import (
     targets,
 )
 from irfuzz.cli.interrupt_handling import STOPPED, obeying
+from irfuzz.cli.model_and_output_paths import nothing_left_behind
 from irfuzz.cli.parser import Parser, parse
-from irfuzz.cli.path_arguments import nothing_left_behind
 from irfuzz.cli.progress_display import quiet
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 from irfuzz.process_limits import on_files, on_memory, too_low
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 BAD_INPUT = 2
 INTERNAL = 3

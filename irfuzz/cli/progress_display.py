@@ -22,7 +22,7 @@ from typing import Generic, Self, TypeVar
 
 from irfuzz import stop_request
 from irfuzz.api.progress_update import Update
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 FIRST = 2.0
 """Seconds of work after which its progress is worth a line."""

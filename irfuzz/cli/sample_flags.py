@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from irfuzz.api.default_settings import DRAWN
 from irfuzz.cli.parser import Parser, place, whole
 from irfuzz.errors import UsageError
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,10 +59,10 @@ def _scripted(program: Program, said: InputSettings, place: Path, most: int | No
     """The samples that a function of the user's gives, in a process of its own."""
     import numpy as np
 
-    from irfuzz.api.sample_files import check_sample
+    from irfuzz.api.npz_sample_reading import check_sample
     from irfuzz.errors import InvalidProgram
     from irfuzz.frontends.framework_conversion import Converters
-    from irfuzz.frontends.model_source import FACTORY
+    from irfuzz.frontends.model_kind_detection import FACTORY
 
     flag = f"--data-loader-script {place}"
     found = None if place.exists() else FACTORY.fullmatch(str(place))

@@ -21,7 +21,7 @@ The way through the files:
 * ``mutator`` turns bytes into bytes; ``invalid_models`` makes the loose mutants.
 * ``atheris`` and ``aflpp`` give it the functions that libFuzzer and AFL++ call; ``model_trimming`` is irfuzz's
   reduction as AFL++ asks for it, one candidate after the other.
-* ``byte_choices`` makes ``Choices`` of bytes, for any other fuzzer; ``mutant_stream`` makes the mutants of
+* ``byte_choices`` makes ``Choices`` of bytes, for any other fuzzer; ``parallel_mutant_stream`` makes the mutants of
   ``irfuzz mutate`` in one process or in several, and ``stream_framing`` writes them on a stream.
 * ``hypothesis`` has the strategies, with ``single_call_model`` (one valid call), ``program_slice`` (a range of nodes)
   and ``element_type_filter`` (some element types only).

@@ -18,7 +18,7 @@ from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.oracle.witnesses import witnesses_of
+from irfuzz.oracle.witnesses_and_blame import witnesses_of
 
 Convert: TypeAlias = "Callable[[onnx.ModelProto], Callable[[dict[str, Any]], Any]]"
 """Of a model what computes it: arrays by name enter, arrays by name or in order, or the only one, leave."""

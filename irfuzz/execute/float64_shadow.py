@@ -51,8 +51,8 @@ class ShadowRun:
 
 
 _WORKERS = {
-    "torch": ("shadow.py", ("torch", "torch.nn.functional")),
-    "numpy": ("array_shadow.py", ("numpy", "ml_dtypes")),
+    "torch": ("torch_shadow.py", ("torch", "torch.nn.functional")),
+    "numpy": ("numpy_shadow.py", ("numpy", "ml_dtypes")),
 }
 """Of each framework that computes shadows its worker file, and what that imports."""
 

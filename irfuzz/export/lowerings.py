@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from irfuzz.export import array, keras, tensorflow, torch
-from irfuzz.export.array.framework import ARRAY
+from irfuzz.export.array.source_conventions import ARRAY
 from irfuzz.export.source.framework_description import FrameworkDescription
 from irfuzz.export.source.module_source import ModuleSource
-from irfuzz.export.torch.framework import TORCH
+from irfuzz.export.torch.source_conventions import TORCH
 from irfuzz.ir.program import Program
 
 LOWERINGS: Mapping[str, Callable[[Program], ModuleSource]] = {

@@ -8,7 +8,7 @@ objects, and makes each form of the other once.
 dropped: ``confirm``, ``reduce``, ``find_cause``, ``blame``, ``sign``, then an ``Archive``'s ``replay`` and ``store``.
 Who uses it chooses the steps:
 
-* campaigns: all of them (``campaign/triage/disagreements.py`` says what enters and when,
+* campaigns: all of them (``campaign/triage/disagreement_handling.py`` says what enters and when,
   ``campaign/stored_findings/archive.py`` keeps findings);
 * self-tests: their own reduction, then the archive's (``campaign/self_testing/contradiction_findings.py``);
 * ``irfuzz reduce``: all but the search for a cause; its archive is a folder

@@ -11,17 +11,17 @@ from typing import Any
 
 from irfuzz import __version__
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.findings.blame.version_span import fixed_in, introduced_in
+from irfuzz.findings.blame.introduced_fixed_releases import fixed_in, introduced_in
 from irfuzz.findings.causes.cause_grouping import Cause, explaining, groups
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, TargetRun, VersionAnswer
-from irfuzz.findings.suspect_rank import Rank, rank
+from irfuzz.findings.suspect_finding_rank import Rank, rank
 from irfuzz.frontends.toml_file import is_list, is_table
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database import FindingRow, Status
 from irfuzz.store.npz_tensors import unpack
-from irfuzz.store.shared_weights import shared_program
+from irfuzz.store.shared_weight_serialization import shared_program
 
 ABOUT = "finding.json"
 """File in a finding's folder."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from irfuzz.execute.run_types import Target, TargetRole
 from irfuzz.oracle.converter_verdicts import concerned
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import REFERENCE, checkers_of, rank, witnesses_of
+from irfuzz.oracle.witnesses_and_blame import REFERENCE, checkers_of, rank, witnesses_of
 
 
 def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:

@@ -16,7 +16,7 @@ from irfuzz.oracle import MeasuringJudge, normalise_message
 from irfuzz.oracle.message_normalization import names_of
 from irfuzz.oracle.oracle_table import oracles_of
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import REFERENCE
+from irfuzz.oracle.witnesses_and_blame import REFERENCE
 from irfuzz.reduce.session import OutOfBudget
 
 MOST_NODES = 400

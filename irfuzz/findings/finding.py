@@ -132,7 +132,8 @@ class Finding:
         needs: what the fault does not show without (``conditions``); stored as a part of ``cause``.
         signature: text that is equal for findings of one fault.
         cause: what its program tells of the cause; ``None`` if that is large, or an older irfuzz stored it.
-        group: of a suspect, text that is equal for those that are alike (``suspect_group``); empty for a finding.
+        group: of a suspect, text that is equal for those that are alike (``suspect_finding_groups``); empty for a
+            finding.
         title: one line.
         status: whether its own script shows it.
         shown: in which installed versions it shows, oldest first; empty if no other is installed.

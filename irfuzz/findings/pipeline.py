@@ -18,7 +18,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.findings.blame.blamed_passes import with_pass
 from irfuzz.findings.causes.cause_grouping import SMALL, VALUES
 from irfuzz.findings.causes.dtype_shape_relation import KINDS
-from irfuzz.findings.causes.fault_conditions import Inputs, conditions_of
+from irfuzz.findings.causes.fault_removing_edits import Inputs, conditions_of
 from irfuzz.findings.causes.upstream_cause import earlier_cause
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import FaultPredicate, among, same_fault

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.frontends.model_source import Kind, ModelSource
+from irfuzz.frontends.model_kind_detection import Kind, ModelSource
 from irfuzz.frontends.regular_file import open_plain
 from irfuzz.isolate import Limits, Reply, StartError, Value, Worker, WorkerSpec
 
@@ -54,14 +54,16 @@ FRONT_ENDS: Mapping[Kind, FrontEnd] = {
         "torch.onnx", "torch.py", ("torch", "onnxscript"), "torch,converters", ("torch", "torch.onnx", "onnx")
     ),
     # Nothing before the fork: a module of the user's that dies on import must not take more with it.
-    "factory": FrontEnd("the factory", "factory.py"),
+    "factory": FrontEnd("the factory", "user_model_factory.py"),
 }
 """By kind; ``onnx`` needs none."""
 
-RUNTIME = FrontEnd("onnxruntime", "runtime_types.py", ("onnxruntime",), "onnxruntime", ("onnx", "onnxruntime"))
+RUNTIME = FrontEnd(
+    "onnxruntime", "onnxruntime_value_types.py", ("onnxruntime",), "onnxruntime", ("onnx", "onnxruntime")
+)
 """Types the values of operators that irfuzz has no schema for."""
 
-SCRIPT = FrontEnd("the script", "data.py")
+SCRIPT = FrontEnd("the script", "user_sample_function.py")
 """Runs functions of users that give samples."""
 
 _NAMED = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import onnx
 
-from irfuzz.ir.serialization.protobuf_fields import block_tag, varint
+from irfuzz.ir.serialization.protobuf_field_encoding import block_tag, varint
 
 LARGE = 1 << 16
 """Bytes from which on a weight is left where it was read: parsing copies it, checking and inferring copy it again."""

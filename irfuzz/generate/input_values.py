@@ -14,7 +14,7 @@ import onnx_ir as ir
 from irfuzz.errors import Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.generate.graph_inputs.graph_input_limits import GraphInputLimits
-from irfuzz.generate.graph_inputs.integer_fitting import fitted
+from irfuzz.generate.graph_inputs.integer_overflow_avoidance import fitted
 from irfuzz.generate.graph_inputs.operator_input_limits import Limit
 from irfuzz.generate.graph_inputs.shape_variants import filled, variants_for
 from irfuzz.ir.evaluation.stress_numbers import real, struck, whole

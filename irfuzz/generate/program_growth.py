@@ -15,7 +15,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.mutation_sites import is_exact_input, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
-from irfuzz.mutate.insertion.data_dependent_sizes import close, draw_closing
+from irfuzz.mutate.insertion.data_dependent_size_fixing import close, draw_closing
 from irfuzz.mutate.insertion.drawn_call_inserter import Grower, call_layer
 from irfuzz.mutate.insertion.layer_sampling import DrawnLayer, draw_behind, draw_free, is_cast, layers, predict_call
 from irfuzz.mutate.model_interface.import_domain import domains_drawn, version_beside

@@ -27,7 +27,7 @@ The way through the files:
 * ``subgraphs`` and ``inlining`` deal with bodies, local functions and loops that are written out.
 * ``input_domain`` keeps in an input's metadata what may be fed to it, so that mutants have it, too. ``input_defaults``
   finds inputs with a default, and ``trainable_parameters`` finds the weights that training changes.
-* ``clone``, ``digest`` and ``mapping_entries`` are what edits do so often that it has to be quick.
+* ``clone``, ``digest`` and ``fast_mapping_access`` are what edits do so often that it has to be quick.
 * ``serialization`` reads and writes bytes; ``evaluation`` computes elements exactly, without a target.
 
 To add a rule of inference, add a function to the table of its module in ``inference`` (the docstring of that folder

@@ -52,7 +52,7 @@ def free(holder: list[object]) -> bool:
 @cache
 def _ways() -> tuple[Callable[[Any], Any], Callable[[ir.Model, dict[str, ir.Value]], Any]]:
     """How this process clones: natively if the installed onnx-ir allows it."""
-    from irfuzz.ir.serialization.native_self_check import native_fault
+    from irfuzz.ir.serialization.fast_path_self_check import native_fault
     from irfuzz.ir.serialization.onnx_ir_fallback import public_clone, public_clone_with
 
     if native_fault() is not None:

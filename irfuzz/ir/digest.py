@@ -10,7 +10,7 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.mapping_entries import entries
+from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.serialization.checked_tensors import AbsentTensor, SparseTensor
 from irfuzz.ir.serialization.model_encoding import attribute_bytes, name_of, tensor_bytes, type_bytes
 from irfuzz.ir.serialization.unsupported_fields import CARRIED, Residue, UnsupportedFields

@@ -12,10 +12,10 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.clone import clone_with, free
-from irfuzz.ir.inference.call_types import CallKey, hashable_attrs, infer_attribute_types
+from irfuzz.ir.fast_mapping_access import entries
+from irfuzz.ir.inference.call_output_types import CallKey, hashable_attrs, infer_attribute_types
 from irfuzz.ir.inference.graph_facts import constant_fact, fact_of_constant, infer_call
 from irfuzz.ir.inference.opaque_nodes import is_foreign
-from irfuzz.ir.mapping_entries import entries
 from irfuzz.ir.program_view import ProgramView
 from irfuzz.ir.serialization import serde
 from irfuzz.ir.serialization.checked_tensors import array_tensor

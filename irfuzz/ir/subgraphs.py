@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import onnx_ir as ir
 
-from irfuzz.ir.mapping_entries import entries
+from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.value import fact_of, new_value
 from irfuzz.spec import trait_values
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from irfuzz.facts import Fact, TensorFact
-from irfuzz.ir.inference.call_types import hashable_attrs, schema_of
+from irfuzz.ir.fast_mapping_access import entries
+from irfuzz.ir.inference.call_output_types import hashable_attrs, schema_of
 from irfuzz.ir.inference.graph_facts import fact_of, label
 from irfuzz.ir.inference.opaque_nodes import is_foreign
-from irfuzz.ir.mapping_entries import entries
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import bodies_of
 from irfuzz.ir.value import UNTYPED

@@ -20,16 +20,16 @@ What every file relies on:
 
 The way through the files:
 
-* ``check`` is the whole: compare, put together, locate. ``check_result`` is what it returns.
+* ``target_comparison`` is the whole: compare, put together, locate. ``check_result`` is what it returns.
 * ``comparison`` runs every input on every target and collects disagreements and statistics.
-* ``divergence`` makes one ``Divergence`` for each cause, over targets and inputs.
+* ``disagreement_grouping`` makes one ``Divergence`` for each cause, over targets and inputs.
 * ``nodes`` looks for nodes and for parameters of nodes.
-* ``broken_rules`` lists the rules of ONNX that a program breaks with the sizes of a run; ``input_summary`` describes in
-  one line what was fed.
+* ``onnx_rule_violations`` lists the rules of ONNX that a program breaks with the sizes of a run; ``input_summary``
+  describes in one line what was fed.
 
 To add a way to find nodes, write it in ``nodes``, call it from ``node_search`` so that it ends with that clock, give
 its answer a field of ``Located``, and show it in ``irfuzz/report/command_reports``. To add a statistic, add it to
-``comparison/output_statistics.py``. ``tests/localize/test_planted.py`` runs a sample of the planted faults;
+``comparison/graph_output_distances.py``. ``tests/localize/test_planted.py`` runs a sample of the planted faults;
 ``python -m benchmarks.localization --all`` measures all of them, and a change here should not make those figures worse.
 
 Do not decide here who is right: that is an oracle's question. Do not run a target again for what an earlier run has

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from irfuzz.execute.run_types import Target, Value
-from irfuzz.localize.comparison.output_statistics import OutputDistance, OutputRange
+from irfuzz.localize.comparison.graph_output_distances import OutputDistance, OutputRange
 from irfuzz.localize.comparison.sample_disagreements import Disagreement
-from irfuzz.localize.divergence import Divergence
+from irfuzz.localize.disagreement_grouping import Divergence
 from irfuzz.localize.nodes.causal_testing import Causes
 from irfuzz.localize.nodes.control_flow_unrolling import Unfolded
 from irfuzz.localize.nodes.isolated_replay import Replayed

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
-from irfuzz.ir.mapping_entries import entries
+from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.value import fact_of
 from irfuzz.spec import full_name, load_specs
 

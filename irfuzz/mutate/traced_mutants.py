@@ -16,8 +16,8 @@ from irfuzz.errors import UsageError
 from irfuzz.frontends.framework_conversion import Converters
 from irfuzz.frontends.graphsurgeon import from_graphsurgeon, is_graphsurgeon
 from irfuzz.frontends.onnx_file import load_seed
-from irfuzz.frontends.produced_model import ProducedModel
-from irfuzz.frontends.runtime_types import complete_types, untyped
+from irfuzz.frontends.opaque_output_types import complete_types, untyped
+from irfuzz.frontends.produced_program_base import ProducedModel
 from irfuzz.ir.program import Program
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.insertion.splice import Splice, donor_of

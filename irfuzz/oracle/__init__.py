@@ -12,8 +12,8 @@ What every file relies on:
 * Verdicts depend on nothing but the arguments: not on the order of the results and not on time. Moves of inputs are
   seeded.
 * Two targets are independent witnesses if their components differ, and if they do not share irfuzz's reading of ONNX
-  (``witnesses``). As a rule a finding needs two of them against one; docs/oracles.md lists for each oracle what may
-  replace the second, and a crash needs none.
+  (``witnesses_and_blame``). As a rule a finding needs two of them against one; docs/oracles.md lists for each oracle
+  what may replace the second, and a crash needs none.
 * Nothing is run here. Reruns and the float64 shadow are callables, which a ``Case`` calls only if an oracle asks, and
   whose answers it keeps.
 * A bound of floats is derived for the program and its inputs, never fixed by hand.
@@ -22,15 +22,16 @@ What every file relies on:
 
 The way through the files:
 
-* ``verdict`` is the result. ``judged_case`` is what an oracle looks at, and ``witnesses`` decides who is right.
-* ``judge`` asks all oracles of ``oracle_table`` and keeps one verdict for each fault; ``measuring_judge`` is ``judge``
-  with everything measured.
+* ``verdict`` is the result. ``judged_case`` is what an oracle looks at, and ``witnesses_and_blame`` decides who is
+  right.
+* ``judge`` asks all oracles of ``oracle_table`` and keeps one verdict for each fault; ``judge_with_reruns`` is
+  ``judge`` with everything measured.
 * ``symptoms`` has the oracles of one symptom each, ``numeric`` the one of floating-point values.
 * ``dispute`` is a disagreement before it is decided, and ``excuses`` with ``refusal_excuses`` the table of reasons.
 * ``dataflow`` has what an output is computed from; ``onnx_rules`` computes the elements that ONNX's rules decide
   without any runtime.
-* ``converter_verdicts`` judges converters and tools beside the runtimes; ``form_comparison`` decides whether a target
-  contradicts itself; ``cradle_distances`` has CRADLE's measures.
+* ``converter_verdicts`` judges converters and tools beside the runtimes; ``equivalent_form_comparison`` decides
+  whether a target contradicts itself; ``cradle_distances`` has CRADLE's measures.
 * ``fault_signature`` makes the text by which equal faults are one, from ``message_normalization`` and
   ``signature_details``. ``value_structure`` describes values.
 
@@ -48,8 +49,8 @@ from __future__ import annotations
 
 from irfuzz.oracle.fault_signature import signature, title
 from irfuzz.oracle.judge import judge
+from irfuzz.oracle.judge_with_reruns import MeasuringJudge
 from irfuzz.oracle.judged_case import Case, Leaf
-from irfuzz.oracle.measuring_judge import MeasuringJudge
 from irfuzz.oracle.message_normalization import normalise_message
 from irfuzz.oracle.numeric.perturbation import Rerun
 from irfuzz.oracle.oracle_table import Oracle, oracles

@@ -14,7 +14,7 @@ from irfuzz.execute.intermediate_values import same
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, TargetRole, Value
 from irfuzz.oracle.numeric.perturbation import Rerun
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import components
+from irfuzz.oracle.witnesses_and_blame import components
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program

@@ -18,7 +18,7 @@ from irfuzz.oracle.dataflow.undefined_behaviour import BEFORE_A_RUN
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.numeric.dtype_thresholds import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, huge
 from irfuzz.oracle.verdict import Fact, Symptom, Verdict
-from irfuzz.oracle.witnesses import kernels_of
+from irfuzz.oracle.witnesses_and_blame import kernels_of
 from irfuzz.spec import with_trait
 
 ALONE = "no two independent witnesses against it alone"

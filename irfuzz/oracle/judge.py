@@ -14,7 +14,7 @@ from irfuzz.oracle.message_normalization import normalise_message
 from irfuzz.oracle.numeric.perturbation import Rerun
 from irfuzz.oracle.oracle_table import Oracle, oracles
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import rank, trusts_all
+from irfuzz.oracle.witnesses_and_blame import rank, trusts_all
 
 if TYPE_CHECKING:
     from irfuzz.execute.float64_shadow import ShadowRun

@@ -23,7 +23,7 @@ from irfuzz.oracle.numeric.perturbation import Perturbations, Rerun, measure
 from irfuzz.oracle.onnx_rules import DecidedValues
 from irfuzz.oracle.symptoms.dtype_shape_majority import accepted
 from irfuzz.oracle.value_structure import contradictions, describe, leaves_of, numpy_dtype
-from irfuzz.oracle.witnesses import rank, trusts_all, witnesses_of
+from irfuzz.oracle.witnesses_and_blame import rank, trusts_all, witnesses_of
 from irfuzz.spec import Specs, load_specs
 
 if TYPE_CHECKING:

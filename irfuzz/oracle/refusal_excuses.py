@@ -7,7 +7,7 @@ from irfuzz.oracle.dataflow.undefined_behaviour import BEFORE_A_RUN
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.message_normalization import DATA_DEPENDENT
 from irfuzz.oracle.symptoms.refusal_justification import EMPTINESS, INDEX, indices_allowed, nothing_of_nothing
-from irfuzz.oracle.witnesses import REFERENCE, checkers_of, components
+from irfuzz.oracle.witnesses_and_blame import REFERENCE, checkers_of, components
 from irfuzz.spec import has_trait, with_trait
 
 TRACED = frozenset({"torch", "tensorflow"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import onnx_ir as ir
 from onnx import defs, helper
 
-from irfuzz.ir.inference.call_types import schema_of
+from irfuzz.ir.inference.call_output_types import schema_of
 from irfuzz.spec import has_trait, trait_values
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ The way through the files:
   finding (``write_shown``).
 * ``repro_scripts`` writes the scripts, long and short.
 * ``finding_markdown`` makes ``report.md``, with ``specification_quotes`` (what ONNX says of the operators) and
-  ``version_text`` (in which versions the fault shows).
+  ``affected_versions_text`` (in which versions the fault shows).
 * ``command_reports`` writes the results of ``check``, ``analyze``, ``evolve``, ``coverage`` and ``findings``.
-* ``terminal_text`` cleans text for a terminal.
+* ``terminal_text_cleaning`` cleans text for a terminal.
 
 To add a file to a finding's folder, let ``bundle`` make its bytes in ``_files``, list it in docs/findings.md, and test
 it in ``tests/report/test_bundle.py``. To add a target, give it a runner in ``repro_scripts/code_templates.py`` and, if

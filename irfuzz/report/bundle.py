@@ -32,7 +32,7 @@ from irfuzz.isolate.guard import guarded
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.finding_markdown import report_text
 from irfuzz.report.repro_scripts import two_form_script
-from irfuzz.report.repro_scripts.framework_calls import calls_in, calls_source, form_of
+from irfuzz.report.repro_scripts.framework_call_script import calls_in, calls_source, form_of
 from irfuzz.report.repro_scripts.full_script import ReproSpec, can_run, kind_of_tool, repro_source
 from irfuzz.report.repro_scripts.linked_weights import is_linked, reading_links, write_weights
 from irfuzz.report.repro_scripts.short_script import LINES, short_source

@@ -12,8 +12,8 @@ from google.protobuf.message import DecodeError
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
 from irfuzz.oracle.verdict import Symptom
+from irfuzz.report.affected_versions_text import where_text
 from irfuzz.report.specification_quotes import sections_of
-from irfuzz.report.version_text import where_text
 
 ABBREVIATE = 32
 """Initializers with more elements are shown by type and shape only."""

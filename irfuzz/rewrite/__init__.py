@@ -7,7 +7,8 @@ It works only if a rewrite keeps its promise: a wrong rewrite would blame compon
 What every file relies on:
 
 * A rewrite promises ``BITWISE`` (every element is the same number, zeros keep their sign) or ``BOUNDED`` (rounding
-  errors at most). How far a bounded form may be off is not decided here but by ``irfuzz/oracle/form_comparison.py``.
+  errors at most). How far a bounded form may be off is not decided here but by
+  ``irfuzz/oracle/equivalent_form_comparison.py``.
 * ``sites`` gives the places at which the side conditions make the promise true; they follow from the facts of the
   program. ``apply`` returns ``Skipped`` before it edits anything, or a sentence.
 * All draws come from the given choices and are kept in the ``RewriteStep``, so a chain can be done again on the same

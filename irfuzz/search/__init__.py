@@ -14,21 +14,21 @@ What every file relies on:
 * What was learnt steers which choice is drawn. It never changes what a recorded choice means, so traces replay without
   it.
 * Coverage is a share of a space that is fixed for an opset; what the space does not hold is not counted.
-* Only ``evolve`` and its helpers run targets.
+* Only ``input_weight_evolution`` and its helpers run targets.
 
 The way through the files:
 
 * ``strategies`` decides which program is mutated next, and how. Read ``strategy_protocol`` (the protocol ``Search``),
   then ``weighted`` (the plainest), ``thompson`` (the default), and ``mcmc`` and ``uniform`` (COMET's search and its
   baseline, with ``parent_pool``); ``strategy_table`` lists them by name.
-* ``coverage`` measures. ``call_space`` is the space and ``call_coverage`` what programs cover of it;
+* ``coverage`` measures. ``coverable_call_space`` is the space and ``call_coverage`` what programs cover of it;
   ``uncovered_calls`` gives mutators what is missing. ``fusion_coverage``, with ``fusion_distance``, counts patterns
   that optimisers recognise; ``pass_coverage`` and ``pattern_priorities`` count the optimiser passes that fired and
-  favour patterns that may fire others; ``operator_level_counts`` has GraphFuzz's criteria.
+  favour patterns that may fire others; ``graphfuzz_operator_coverage`` has GraphFuzz's criteria.
 * ``novelty`` is what mutation counts as new.
-* ``evolve`` is the genetic search of ``irfuzz evolve``: ``genome`` makes a vector of inputs or weights, ``genetic``
-  breeds the next generation, ``fitness`` measures how near a fault is, and ``gradient_guide`` takes steps along
-  PyTorch's gradients.
+* ``input_weight_evolution`` is the genetic search of ``irfuzz evolve``: ``input_weight_genome`` makes a vector of
+  inputs or weights, ``gene_vector_breeding`` breeds the next generation, ``nan_inconsistency_fitness`` measures how
+  near a fault is, and ``gradient_steps_to_nan`` takes steps along PyTorch's gradients.
 
 To add a search, write a class with the methods of ``Search`` in ``strategies``, and a line in ``SEARCHES`` (and one in
 ``USES`` if it uses some mutators only); ``irfuzz fuzz --search NAME`` then takes it.

@@ -104,7 +104,9 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "nan_by_majority": Trait(
             "What it does with NaN is left open, but all do one thing: who stands alone, or does two, is wrong."
         ),
-        "nan_objective": Trait("`name` in `irfuzz/search/fitness.py`: towards NaN, which lies `beyond`.", dict),
+        "nan_objective": Trait(
+            "`name` in `irfuzz/search/nan_inconsistency_fitness.py`: towards NaN, which lies `beyond`.", dict
+        ),
         "needs_known_sizes": Trait("ONNX's inference refuses it with unknown sizes, as those in a body are."),
         "neuron_axes": Trait("Axes of its own neurons and of those before it, in its weights.", tuple),
         "no_coverage": Trait("Why it is in no space of COMET's coverage.", str),

@@ -12,7 +12,7 @@ from irfuzz.ir.serialization import serde
 from irfuzz.ir.serialization.external_tensors import ExternalLocation, byte_size
 from irfuzz.store.blob_store import SUFFIX, Blobs
 from irfuzz.store.packed_model import LARGE_PROGRAM, blobs_named, is_packed, packed, put_into, unpacked, without_tensors
-from irfuzz.store.shared_weights import SHARED, blob_digest, shared_bytes, shared_program
+from irfuzz.store.shared_weight_serialization import SHARED, blob_digest, shared_bytes, shared_program
 
 if TYPE_CHECKING:
     import onnx_ir as ir

@@ -22,7 +22,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 import keras
 
 from irfuzz.frontends.framework_conversion import Converters
-from irfuzz.frontends.model_source import ModelSource
+from irfuzz.frontends.model_kind_detection import ModelSource
 
 from .seed import OPSET
 

@@ -16,7 +16,7 @@ from irfuzz.analyze.failing_inputs import fault_gradient
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
-from irfuzz.analyze.precondition import preconditions
+from irfuzz.analyze.safe_input_ranges import preconditions
 from irfuzz.analyze.warning_report import judge
 from irfuzz.execute.adapters.generated_source import TORCH
 from irfuzz.execute.runner import Runner

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.triage.disagreements import Triage
+from irfuzz.campaign.triage.disagreement_handling import Triage
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.findings.codec import finding_of

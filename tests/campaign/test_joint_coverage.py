@@ -12,7 +12,7 @@ from irfuzz.campaign.monitoring.joint_coverage import JointCoverage, coverage_of
 from irfuzz.cli.main import main
 from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.search.coverage.call_coverage import Coverage
-from irfuzz.search.coverage.call_space import load
+from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.store.database import Database
 
 pytestmark = pytest.mark.unit

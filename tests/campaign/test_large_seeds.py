@@ -12,9 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.corpus.parent_selection import Corpus, CorpusEntry
+from irfuzz.campaign.inflight_journal import Journal
 from irfuzz.campaign.job import Job
 from irfuzz.campaign.job_processes import JobDeath
-from irfuzz.campaign.journal import Journal
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.adapters import mapped_weights

@@ -84,7 +84,7 @@ def test_an_exception_costs_one_program(tmp_path: Path, tiny: Path) -> None:
         assert (about["job"], about["seed"]) == (0, 0)
         mutant = onnx.load(folder / "mutant.onnx")
         # What fails while a disagreement is looked into is a smaller program, or a part of this one.
-        assert len(mutant.graph.node) % 2 == 1 or "disagreements.py" in text
+        assert len(mutant.graph.node) % 2 == 1 or "disagreement_handling.py" in text
         onnx.checker.check_model(onnx.load(folder / "parent.onnx"))
     # Another run without the fault is not blamed for the old ones.
     (tmp_path / "path" / "faulty-1.0.dist-info" / "entry_points.txt").write_text("")

@@ -16,8 +16,8 @@ import pytest
 from irfuzz.campaign import differential_strategy, loop
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
+from irfuzz.campaign.inflight_journal import Journal
 from irfuzz.campaign.job import Job
-from irfuzz.campaign.journal import Journal
 from irfuzz.execute.runner import Runner
 from irfuzz.ir.program import Program
 

@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 from irfuzz.cli.main import main
-from irfuzz.embed import mutant_stream
+from irfuzz.embed import parallel_mutant_stream
 from irfuzz.embed.stream_framing import read_frames
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_trace import rebuild
@@ -134,8 +134,8 @@ def test_a_stream_that_is_cut(data: bytes, why: str) -> None:
 
 
 def test_jobs_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mutant_stream, "BLOCK", 8)
-    monkeypatch.setattr(mutant_stream, "BLOCK_LEAST", 8)
+    monkeypatch.setattr(parallel_mutant_stream, "BLOCK", 8)
+    monkeypatch.setattr(parallel_mutant_stream, "BLOCK_LEAST", 8)
     seeds = [seeds_dir() / "lenet5.onnx", seeds_dir() / "film.onnx"]
     words = [*map(str, seeds), "-n", "20", "--seed", "7", "--inputs"]
     for jobs in ("1", "2", "3"):
@@ -150,15 +150,15 @@ def test_jobs_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_blocks_hang_on_the_seeds_alone() -> None:
     program = Program.from_proto(onnx.parser.parse_model(TINY))
-    assert mutant_stream.blocks_of([("", program)], 256) == [256]
-    assert mutant_stream.blocks_of([("", program)], 257) == [256, 1]
-    assert mutant_stream.blocks_of([("", program)], 0) == []
+    assert parallel_mutant_stream.blocks_of([("", program)], 256) == [256]
+    assert parallel_mutant_stream.blocks_of([("", program)], 257) == [256, 1]
+    assert parallel_mutant_stream.blocks_of([("", program)], 0) == []
     many = "".join(f"a{i + 1} = Neg(a{i}) " for i in range(3000))
     text = TINY.replace("a = Relu(x) y = Neg(a)", f"a0 = Relu(x) {many} y = Neg(a3000)")
     large = Program.from_proto(onnx.parser.parse_model(text))
-    assert mutant_stream.blocks_of([("", large)], 40) == [16, 16, 8]
-    assert mutant_stream.block_seed(7, 0) == 7
-    assert len({mutant_stream.block_seed(s, b) for s in range(3) for b in range(4)}) == 12
+    assert parallel_mutant_stream.blocks_of([("", large)], 40) == [16, 16, 8]
+    assert parallel_mutant_stream.block_seed(7, 0) == 7
+    assert len({parallel_mutant_stream.block_seed(s, b) for s in range(3) for b in range(4)}) == 12
 
 
 def test_a_wrong_argument_is_told_with_jobs_too(tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,7 +232,7 @@ BODY = """<ir_version: 8, opset_import: ["" : 17]> g (float[1, 256] x) => (float
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A model of half a megabyte, which counts as large here."""
-    monkeypatch.setattr(mutant_stream, "LARGE", 1 << 18)
+    monkeypatch.setattr(parallel_mutant_stream, "LARGE", 1 << 18)
     rng = np.random.default_rng(0)
     proto = onnx.parser.parse_model(BODY)
     for name in ("w", "v"):
@@ -269,7 +269,7 @@ def test_mutants_of_a_large_model_share_its_weights(
 def test_a_model_just_below_is_written_whole(large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = 2 * 256 * 256 * 4
     for limit, shared in ((size, True), (size + 1, False)):
-        monkeypatch.setattr(mutant_stream, "LARGE", limit)
+        monkeypatch.setattr(parallel_mutant_stream, "LARGE", limit)
         out = tmp_path / str(limit)
         assert main(["mutate", str(large), "-n", "1", "-o", str(out), "--mutators", "insert-layer"]) == 0
         assert (out / "weights").exists() is shared
@@ -289,7 +289,7 @@ def test_they_run_where_weights_are_in_bodies(large: Path, tmp_path: Path) -> No
 
 
 def test_a_large_model_streams_whole(large: Path) -> None:
-    assert mutant_stream.is_large(Program.from_bytes(large.read_bytes()))
+    assert parallel_mutant_stream.is_large(Program.from_bytes(large.read_bytes()))
     code, out, _ = piped(large.read_bytes(), "-", "--jobs", 2, "--mutators", "insert-layer")
     assert code == 0
     assert len(out) > 2 * 256 * 256 * 4

@@ -25,8 +25,8 @@ from irfuzz.findings.pipeline import FindingReproducer
 from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.localize.check import CheckSetting, NothingCompared, check
-from irfuzz.localize.comparison.failed_runs import DEATHS
+from irfuzz.localize.comparison.failed_run_disagreements import DEATHS
+from irfuzz.localize.target_comparison import CheckSetting, NothingCompared, check
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.store.npz_tensors import unpack
 

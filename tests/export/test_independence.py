@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 from irfuzz.errors import Unsupported
-from irfuzz.export.array.framework import ARRAY
+from irfuzz.export.array.source_conventions import ARRAY
 from irfuzz.export.lowerings import LOWERINGS
 from irfuzz.export.source.emitter_context import EmitterContext
 from irfuzz.ir.program import Program

@@ -8,13 +8,6 @@ from importlib import resources
 import onnx
 import pytest
 
-from irfuzz.export.size_arithmetic.axis_positions import (
-    centered_amounts,
-    equal_parts,
-    pad_amounts,
-    range_count,
-    slice_plan,
-)
 from irfuzz.export.size_arithmetic.resized_axes import region_ends, resize_targets, resized_axes
 from irfuzz.export.size_arithmetic.result_shapes import (
     depth_steps,
@@ -23,6 +16,13 @@ from irfuzz.export.size_arithmetic.result_shapes import (
     reshaped_sizes,
     space_steps,
 )
+from irfuzz.export.size_arithmetic.slice_and_pad_positions import (
+    centered_amounts,
+    equal_parts,
+    pad_amounts,
+    range_count,
+    slice_plan,
+)
 from irfuzz.export.size_arithmetic.window_sizes import (
     column_plan,
     pool_geometry,
@@ -30,7 +30,7 @@ from irfuzz.export.size_arithmetic.window_sizes import (
     unpooled_sizes,
     window_pads,
 )
-from irfuzz.export.source.support_text import PLAN, pieces
+from irfuzz.export.source.support_function_source import PLAN, pieces
 
 pytestmark = pytest.mark.unit
 

@@ -11,12 +11,12 @@ import onnx_ir as ir
 import pytest
 
 from irfuzz.errors import InternalError, Unsupported
-from irfuzz.export.array.framework import ARRAY
+from irfuzz.export.array.source_conventions import ARRAY
 from irfuzz.export.source.emitter_context import Code, literal
 from irfuzz.export.source.python_identifiers import PythonIdentifiers
-from irfuzz.export.source.support_text import pieces, support_text
-from irfuzz.export.tensorflow.framework import TENSORFLOW
-from irfuzz.export.torch.framework import TORCH
+from irfuzz.export.source.support_function_source import pieces, support_text
+from irfuzz.export.tensorflow.source_conventions import TENSORFLOW
+from irfuzz.export.torch.source_conventions import TORCH
 from irfuzz.ir.program import Program
 from tests.export.frameworks import lower, lower_model
 

@@ -27,9 +27,9 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
 from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.report.affected_versions_text import where_text
 from irfuzz.report.bundle import write_bundle
 from irfuzz.report.command_reports.finding_list import label
-from irfuzz.report.version_text import where_text
 from irfuzz.store.database import Database
 from tests.campaign.running import ENV, command
 from tests.execute.other_python import make_python, put

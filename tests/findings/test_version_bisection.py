@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from irfuzz.findings.blame.introduced_fixed_releases import fixed, fixed_in, introduced, introduced_in
 from irfuzz.findings.blame.version_bisection import SKIPS, narrowed
-from irfuzz.findings.blame.version_span import fixed, fixed_in, introduced, introduced_in
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, VersionAnswer
 from irfuzz.oracle.verdict import Symptom, Verdict

@@ -23,7 +23,7 @@ from irfuzz.cli.main import main
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends import framework_conversion
 from irfuzz.frontends.framework_conversion import Converters
-from irfuzz.frontends.model_source import ModelSource, source_of
+from irfuzz.frontends.model_kind_detection import ModelSource, source_of
 from irfuzz.frontends.onnx_file import find_models, load_file, load_seed
 from irfuzz.ir.trainable_parameters import parameters_of
 

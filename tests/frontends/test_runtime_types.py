@@ -12,7 +12,7 @@ import pytest
 from onnx import helper
 
 from irfuzz.facts import MAP, OpaqueFact, SequenceFact, TensorFact
-from irfuzz.frontends import runtime_types
+from irfuzz.frontends import opaque_output_types
 from irfuzz.frontends.framework_conversion import Converters
 from irfuzz.frontends.onnx_checker import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
@@ -57,8 +57,8 @@ def test_weights_of_large_models_stay_behind(
             sizes.append(len(onnx.ModelProto.FromString(model).graph.initializer))
             return super().types(model, names)
 
-    monkeypatch.setattr(runtime_types, "WHOLE", 0)
-    monkeypatch.setattr(runtime_types, "LARGE", 0)
+    monkeypatch.setattr(opaque_output_types, "WHOLE", 0)
+    monkeypatch.setattr(opaque_output_types, "LARGE", 0)
     told: list[str] = []
     with Counting() as converters:
         path = saved(MODELS[name](), tmp_path / "m.onnx")

@@ -9,7 +9,7 @@ from onnx import parser
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import SequenceFact, TensorFact
-from irfuzz.ir.inference.call_types import CallKey
+from irfuzz.ir.inference.call_output_types import CallKey
 from irfuzz.ir.inference.graph_facts import infer_call
 from irfuzz.ir.program import Program
 

@@ -8,8 +8,8 @@ from onnx_ir import DataType
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
-from irfuzz.ir.inference import call_types
-from irfuzz.ir.inference.call_types import CallKey
+from irfuzz.ir.inference import call_output_types
+from irfuzz.ir.inference.call_output_types import CallKey
 from irfuzz.ir.inference.graph_facts import infer_call
 from irfuzz.ir.inference.static_shape_rules import _RULES, direct_outputs
 from irfuzz.ir.program import Program
@@ -20,18 +20,18 @@ from irfuzz.spec import load_specs
 
 def _agrees(call: CallKey) -> bool:
     """True where there is an answer; fails where it is not ONNX's."""
-    schema = call_types.schema_of(call.op, call.opset, call.domain)
+    schema = call_output_types.schema_of(call.op, call.opset, call.domain)
     found = None if schema is None else direct_outputs(call, schema)
     if found is not None:
         assert schema is not None
-        assert found == call_types._asked(call, schema), call
+        assert found == call_output_types._asked(call, schema), call
     return found is not None
 
 
 def test_calls_of_mutants(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every call that mutation makes, at several opsets."""
     met: set[CallKey] = set()
-    inner = call_types.schema_outputs
+    inner = call_output_types.schema_outputs
 
     def spy(call: CallKey) -> object:
         met.add(call)

@@ -13,11 +13,11 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.localize.check import CheckResult, CheckSetting, NothingCompared, check
-from irfuzz.localize.comparison.failed_runs import Allowed, starved
+from irfuzz.localize.comparison.failed_run_disagreements import Allowed, starved
 from irfuzz.localize.comparison.sample_disagreements import Tolerance
+from irfuzz.localize.target_comparison import CheckResult, CheckSetting, NothingCompared, check
 from irfuzz.oracle.verdict import Symptom
-from irfuzz.report.command_reports.check_known_issues import known_faults, with_known
+from irfuzz.report.command_reports.known_issue_labels import known_faults, with_known
 
 pytestmark = pytest.mark.backend
 

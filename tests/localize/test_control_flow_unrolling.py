@@ -13,8 +13,8 @@ from irfuzz.execute.run_types import Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.localize.check import check
 from irfuzz.localize.nodes.control_flow_unrolling import MOST_TURNS, has_bodies, place_of, unfold, unfold_faithfully
+from irfuzz.localize.target_comparison import check
 from irfuzz.report.command_reports.check_json import as_json, as_text
 
 pytestmark = pytest.mark.backend

@@ -13,10 +13,10 @@ from irfuzz.execute.intermediate_values import run_tapped
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.localize.check import check
-from irfuzz.localize.comparison.labelled_inconsistencies import labels_for
+from irfuzz.localize.comparison.ground_truth_inconsistencies import labels_for
 from irfuzz.localize.nodes.isolated_replay import Replayed, ReplayOutcome, _narrow, replay
 from irfuzz.localize.nodes.localization_map import localise
+from irfuzz.localize.target_comparison import check
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "planted_targets"))
 import wrong

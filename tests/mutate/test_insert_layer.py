@@ -20,7 +20,7 @@ from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.mutation_sites import exact_values
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.insertion.data_dependent_sizes import Closing, close, draw_closing
+from irfuzz.mutate.insertion.data_dependent_size_fixing import Closing, close, draw_closing
 from irfuzz.mutate.insertion.insert_layer import InsertLayer
 from irfuzz.mutate.insertion.layer_sampling import layers
 from irfuzz.mutate.mutator_context import Context

@@ -15,9 +15,9 @@ from irfuzz.facts import TensorFact
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
-from irfuzz.mutate.drawn_calls.identity_replacement import bare
+from irfuzz.mutate.drawn_calls.fused_operator_pairs import draw_pair, looked_for, pairs
+from irfuzz.mutate.drawn_calls.identity_program_replacement import bare
 from irfuzz.mutate.drawn_calls.insert_neighbours import draw_shape
-from irfuzz.mutate.drawn_calls.optimiser_pairs import draw_pair, looked_for, pairs
 from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.mutate.editing.portable_types import CASTABLE
 from irfuzz.mutate.mutation_engine import Engine, replay

@@ -21,7 +21,7 @@ from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.mutation_engine import Engine, replay
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Applied, Skipped
-from irfuzz.mutate.patterns.decisive_near_misses import decisive
+from irfuzz.mutate.patterns.attribute_constant_near_misses import decisive
 from irfuzz.mutate.patterns.insert_pattern import InsertPattern, feature_of
 from irfuzz.mutate.patterns.near_misses import MISSES, body_read, tapped
 from irfuzz.mutate.patterns.pattern_draft import (

@@ -9,7 +9,7 @@ import pytest
 from irfuzz.execute.run_types import Exit, RunResult, Stage
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.oracle.form_comparison import compare_forms
+from irfuzz.oracle.equivalent_form_comparison import compare_forms
 from irfuzz.spec import load_specs
 
 MODEL = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { y = Relu(x) }'

@@ -11,13 +11,13 @@ import pytest
 
 from irfuzz.ir.program import Program
 from irfuzz.reduce.pass_loop import DATA, LOOKS, STRUCTURE
-from irfuzz.reduce.passes.attribute_simplification import simplify_attributes
+from irfuzz.reduce.passes.attribute_value_simplification import simplify_attributes
 from irfuzz.reduce.passes.body_inlining import inline_calls, simplify_bodies, unwrap_bodies
 from irfuzz.reduce.passes.cast_removal import drop_casts
+from irfuzz.reduce.passes.computed_value_to_input import begin_later, cut_single_values
 from irfuzz.reduce.passes.constant_folding import fold_known
 from irfuzz.reduce.passes.data_simplification import simplify_inputs, simplify_weights
 from irfuzz.reduce.passes.float32_conversion import compute_in_float
-from irfuzz.reduce.passes.input_cuts import begin_later, cut_single_values
 from irfuzz.reduce.passes.input_merging import feed_weights, merge_inputs
 from irfuzz.reduce.passes.name_shortening import drop_texts, shorten_names
 from irfuzz.reduce.passes.node_bypass import bypass_nodes, skip_nodes

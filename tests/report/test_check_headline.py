@@ -6,7 +6,7 @@ import pytest
 
 from irfuzz.execute.run_types import Target
 from irfuzz.localize.check_result import CheckResult
-from irfuzz.localize.divergence import Divergence
+from irfuzz.localize.disagreement_grouping import Divergence
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.command_reports.check_text import headline
 

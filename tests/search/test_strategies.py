@@ -17,7 +17,7 @@ from irfuzz.mutate.mutation_engine import Engine, replay
 from irfuzz.mutate.mutator_table import is_steered
 from irfuzz.mutate.paper_operators import group
 from irfuzz.search.coverage.call_coverage import Coverage
-from irfuzz.search.coverage.call_space import SCHEMA, load
+from irfuzz.search.coverage.coverable_call_space import SCHEMA, load
 from irfuzz.search.coverage.uncovered_calls import Frontier
 from irfuzz.search.strategies.mcmc import Mcmc, score
 from irfuzz.search.strategies.parent_pool import SIZE, ParentPool

@@ -19,7 +19,7 @@ from irfuzz.errors import Unsupported
 from irfuzz.execute.adapters.generated_source import TENSORFLOW
 from irfuzz.export import array, tensorflow, torch
 from irfuzz.facts import SequenceFact, TensorFact
-from irfuzz.generate.graph_inputs.seed_ranges import seed_ranges
+from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program

@@ -14,7 +14,7 @@ from irfuzz.mutate.editing import runtime_refusals
 from irfuzz.mutate.patterns.near_misses import siblings
 from irfuzz.oracle.dataflow import masked_nan
 from irfuzz.oracle.numeric import discontinuity_distance
-from irfuzz.search import fitness
+from irfuzz.search import nan_inconsistency_fitness
 from irfuzz.spec import Specs, has_trait, in_order, load_specs, names_input, trait_values, with_trait
 from irfuzz.spec.operator_traits import TRAITS, as_markdown, build_traits
 
@@ -118,7 +118,7 @@ def test_a_number_puts_operators_in_order_and_an_empty_list_names_all_inputs() -
         ("distance_to_step", discontinuity_distance.DISTANCES),
         ("inference_guard", crash_guards.GUARDS),
         ("makes_nan", masked_nan.SAFE),
-        ("nan_objective", fitness.HAZARDS),
+        ("nan_objective", nan_inconsistency_fitness.HAZARDS),
         ("result_range", range_rules.RANGE_RULES),
     ],
 )

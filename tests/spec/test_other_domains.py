@@ -12,7 +12,7 @@ from onnx import helper
 
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
-from irfuzz.ir.inference.call_types import CallKey, hashable_attrs, infer_attribute_types
+from irfuzz.ir.inference.call_output_types import CallKey, hashable_attrs, infer_attribute_types
 from irfuzz.ir.inference.graph_facts import infer_call
 from irfuzz.mutate.editing.call_inputs import random_array
 from irfuzz.mutate.model_interface.import_domain import version_beside

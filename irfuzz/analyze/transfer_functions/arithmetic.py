@@ -24,7 +24,7 @@ from irfuzz.analyze.abstract_domain.number_formats import NumberFormat
 from irfuzz.analyze.abstract_domain.partitioned_tensor import Partition, Tensor, constant_of
 from irfuzz.analyze.abstract_domain.reduction_relations import is_reduction, unspread
 from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, Inputs, operand
-from irfuzz.analyze.transfer_functions.cell_rules import Rule, apply
+from irfuzz.analyze.transfer_functions.elementwise_rule_application import Rule, apply
 
 
 def neg(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form: NumberFormat) -> Partition:

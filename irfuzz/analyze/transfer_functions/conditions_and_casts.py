@@ -13,7 +13,7 @@ from irfuzz.analyze.abstract_domain.interval import Range, hull, rounded
 from irfuzz.analyze.abstract_domain.number_formats import NumberFormat
 from irfuzz.analyze.abstract_domain.partitioned_tensor import ConditionTest, Partition, Tensor
 from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, Inputs, operand, whole
-from irfuzz.analyze.transfer_functions.cell_rules import Rule, apply
+from irfuzz.analyze.transfer_functions.elementwise_rule_application import Rule, apply
 
 
 def compare(op: str) -> Rule:

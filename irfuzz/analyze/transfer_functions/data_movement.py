@@ -13,7 +13,7 @@ from irfuzz.analyze.abstract_domain.interval import INF, Range, add, hull, round
 from irfuzz.analyze.abstract_domain.partitioned_tensor import Partition, Tensor, place_in
 from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, Inputs, Transfer, operand
 from irfuzz.analyze.transfer_functions.pad_and_scatter import bordered, ends_of, overwritten
-from irfuzz.analyze.transfer_functions.reductions import OPEN_SIZE, added
+from irfuzz.analyze.transfer_functions.reductions_and_pooling import OPEN_SIZE, added
 
 
 def rearranged(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:

@@ -17,7 +17,6 @@ from irfuzz.analyze.transfer_functions.arithmetic import (
     prelu,
     total,
 )
-from irfuzz.analyze.transfer_functions.cell_rules import elementwise, identity, unary
 from irfuzz.analyze.transfer_functions.conditions_and_casts import (
     bits,
     cast,
@@ -27,6 +26,7 @@ from irfuzz.analyze.transfer_functions.conditions_and_casts import (
     negation,
     where,
 )
+from irfuzz.analyze.transfer_functions.elementwise_rule_application import elementwise, identity, unary
 from irfuzz.analyze.transfer_functions.unary_functions import UNARY
 
 ELEMENTWISE: Mapping[str, Transfer] = {

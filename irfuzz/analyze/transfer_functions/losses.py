@@ -12,7 +12,7 @@ from irfuzz.analyze.abstract_domain.interval import INF, Range, hull, rounded
 from irfuzz.analyze.abstract_domain.number_formats import NumberFormat
 from irfuzz.analyze.abstract_domain.partitioned_tensor import Tensor
 from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, Inputs, Transfer
-from irfuzz.analyze.transfer_functions.reductions import OPEN_SIZE, added, counted
+from irfuzz.analyze.transfer_functions.reductions_and_pooling import OPEN_SIZE, added, counted
 
 TINY = 1e-30
 """Of smaller weights products with a loss are rounded by as much as the weights themselves."""

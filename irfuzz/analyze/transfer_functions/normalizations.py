@@ -13,7 +13,7 @@ from irfuzz.analyze.abstract_domain.interval import INF, Range, hull, rounded
 from irfuzz.analyze.abstract_domain.number_formats import SINGLE, NumberFormat
 from irfuzz.analyze.abstract_domain.partitioned_tensor import Tensor
 from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, Inputs, Transfer, operand
-from irfuzz.analyze.transfer_functions.reductions import OPEN_SIZE, added, counted
+from irfuzz.analyze.transfer_functions.reductions_and_pooling import OPEN_SIZE, added, counted
 from irfuzz.analyze.transfer_functions.unary_functions import sqrt
 
 

@@ -12,9 +12,9 @@ from irfuzz.analyze.transfer_functions.analysis_context import AnalysisContext, 
 from irfuzz.analyze.transfer_functions.data_movement import MOVES, numbers, united
 from irfuzz.analyze.transfer_functions.elementwise_table import ELEMENTWISE
 from irfuzz.analyze.transfer_functions.losses import LOSSES
+from irfuzz.analyze.transfer_functions.matmul_and_convolution import PRODUCTS
 from irfuzz.analyze.transfer_functions.normalizations import NORMALIZATIONS
-from irfuzz.analyze.transfer_functions.products import PRODUCTS
-from irfuzz.analyze.transfer_functions.reductions import OPEN_SIZE, REDUCTIONS
+from irfuzz.analyze.transfer_functions.reductions_and_pooling import OPEN_SIZE, REDUCTIONS
 
 
 def _constant(ctx: AnalysisContext, node: ir.Node, inputs: Inputs) -> list[Tensor]:

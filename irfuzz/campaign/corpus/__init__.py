@@ -5,10 +5,10 @@ be repeated. What a draw uses must not depend on the clock; one thing does: with
 seeds that take too much of the time.
 
 Read `parent_selection` (the corpus and its weights), `testcase` (one program on its way), `mutation_steering` (which
-mutators and edits), `fault_triggers` (what is drawn less since it only shows known faults), `input_steering` (inputs
-away from numeric hazards or into them). `seed_folder`, `seed_probe` and `seed_inputs` say which models are seeds and
-what is fed to them.
+mutators and edits), `fault_trigger_avoidance` (what is drawn less since it only shows known faults),
+`hazard_input_steering` (inputs away from numeric hazards or into them). `seed_folder_index`, `seed_candidate_check`
+and `seed_inputs` say which models are seeds and what is fed to them.
 
 A new influence on draws is a weight that `mutation_steering` asks for; its state is saved as a setting of the job. Do
-not run targets here, except for what `seed_probe` needs.
+not run targets here, except for what `seed_candidate_check` needs.
 """

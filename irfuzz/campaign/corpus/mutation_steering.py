@@ -8,21 +8,21 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from irfuzz.campaign.config import Config
-from irfuzz.campaign.corpus.fault_triggers import FaultTriggers
+from irfuzz.campaign.corpus.fault_trigger_avoidance import FaultTriggers
 from irfuzz.campaign.corpus.parent_selection import Corpus
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.monitoring.line_coverage import LINES, LineCoverage
 from irfuzz.choices import Choices
 from irfuzz.execute.run_types import RunResult
 from irfuzz.ir.program import Program
-from irfuzz.mutate.drawn_calls.identity_mutators import called
-from irfuzz.mutate.drawn_calls.identity_replacement import bare
+from irfuzz.mutate.drawn_calls.identity_program_mutators import called
+from irfuzz.mutate.drawn_calls.identity_program_replacement import bare
 from irfuzz.mutate.drawn_calls.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.feature_counts import Feature, FeatureCounts
 from irfuzz.mutate.mutation_engine import Engine, Mutant
 from irfuzz.mutate.mutator_table import campaign_weights
 from irfuzz.oracle.verdict import Verdict
-from irfuzz.search.coverage.call_space import load
+from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.search.coverage.pattern_priorities import PatternAims

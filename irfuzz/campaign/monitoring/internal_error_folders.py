@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from irfuzz import __version__
-from irfuzz.campaign.monitoring.fact_audit import WrongFact
+from irfuzz.campaign.monitoring.inferred_fact_audit import WrongFact
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.packed_model import write_model
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from irfuzz.campaign.corpus.mutation_steering import COVERAGE, FUSIONS, PASSES
 from irfuzz.campaign.monitoring.line_coverage import LINES, LineCoverage
 from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
-from irfuzz.search.coverage.call_space import load
+from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.store.database import Database

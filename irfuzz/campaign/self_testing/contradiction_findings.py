@@ -16,7 +16,7 @@ from irfuzz.report.repro_scripts.two_form_script import BEFORE, ORACLE
 if TYPE_CHECKING:
     from irfuzz.campaign.corpus.testcase import Testcase
     from irfuzz.campaign.job import Job
-    from irfuzz.campaign.self_testing.equivalent_forms import Equivalence
+    from irfuzz.campaign.self_testing.equivalent_form_testing import Equivalence
 
 SYMPTOMS: Mapping[str, Symptom] = {
     "crash": Symptom.CRASH,

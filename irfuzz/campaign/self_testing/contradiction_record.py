@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.execute.adapters.alternative_runs import OtherWay
 from irfuzz.execute.run_types import RunResult, Value
-from irfuzz.oracle.form_comparison import FormComparison
+from irfuzz.oracle.equivalent_form_comparison import FormComparison
 from irfuzz.rewrite.rewrite_rule import RewriteStep
 
 if TYPE_CHECKING:

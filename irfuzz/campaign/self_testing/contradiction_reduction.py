@@ -13,7 +13,7 @@ from irfuzz.reduce import reduce_case
 
 if TYPE_CHECKING:
     from irfuzz.campaign.self_testing.contradiction_record import Contradiction
-    from irfuzz.campaign.self_testing.equivalent_forms import Equivalence
+    from irfuzz.campaign.self_testing.equivalent_form_testing import Equivalence
     from irfuzz.ir.program import Program
 
 MOST_NODES = 64

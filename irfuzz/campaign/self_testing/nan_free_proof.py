@@ -9,7 +9,7 @@ import numpy as np
 
 from irfuzz.analyze.analysis import analyze
 from irfuzz.analyze.initial_ranges import Ranges
-from irfuzz.campaign.corpus.input_steering import observed
+from irfuzz.campaign.corpus.hazard_input_steering import observed
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:

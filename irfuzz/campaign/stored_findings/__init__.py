@@ -5,7 +5,7 @@ The database holds the truth; folders are made from it, and made again if missin
 stored twice.
 
 Read `archive` (counts, replays, stores), `folder_placement` (in which folder a finding lies), then the commands on a
-stored finding: `finding_reduction`, `trace_reduction` (fewer edits of its trace) and `release_bisection`.
+stored finding: `finding_reduction`, `mutation_trace_reduction` (fewer edits of its trace) and `release_bisection`.
 
 A new command reads a folder by `findings.codec.read_folder`, sends the finding through steps of `findings.pipeline`,
 and writes it back whole or not at all. Do not touch the JSON of a finding here.

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.corpus.input_steering import marked
+from irfuzz.campaign.corpus.hazard_input_steering import marked
 from irfuzz.campaign.stored_findings.folder_placement import move_bundle, place_bundle, withdraw_bundle
 from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter
 from irfuzz.findings.codec import explained_by, finding_of, row_of
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
 from irfuzz.findings.pipeline import DroppedFinding, Step, pass_through
-from irfuzz.findings.suspect_group import group_of
+from irfuzz.findings.suspect_finding_groups import group_of
 from irfuzz.ir.program import Program
 from irfuzz.oracle import normalise_message, signature
 from irfuzz.oracle.fault_signature import SMALL_PROGRAM

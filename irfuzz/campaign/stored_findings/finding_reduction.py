@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from irfuzz.campaign.stored_findings.trace_reduction import fewer_edits
+from irfuzz.campaign.stored_findings.mutation_trace_reduction import fewer_edits
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.execute.run_types import RunResult, Target
 from irfuzz.execute.runner import Runner

@@ -16,7 +16,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.versions.installation import Say
 from irfuzz.execute.versions.releases import distribution_of, ensure, releases
 from irfuzz.findings.blame.affected_versions import AffectedVersions, with_others
-from irfuzz.findings.blame.version_span import fixed, introduced
+from irfuzz.findings.blame.introduced_fixed_releases import fixed, introduced
 from irfuzz.findings.codec import ABOUT, about_with_versions, read_folder
 from irfuzz.findings.fault_predicate import FaultPredicate
 from irfuzz.findings.finding import Finding

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from irfuzz.campaign.config import VERY_MANY
 from irfuzz.execute.run_types import RunResult, Target, TargetRole
-from irfuzz.oracle.witnesses import ONE_READING
+from irfuzz.oracle.witnesses_and_blame import ONE_READING
 
 NUMPY = "numpy"
 """The component that computes with irfuzz's own reading of ONNX for NumPy."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from irfuzz.campaign.corpus.input_steering import SAFE
+from irfuzz.campaign.corpus.hazard_input_steering import SAFE
 from irfuzz.campaign.stored_findings.archive import CampaignArchive, words_of
 from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Target, Value
@@ -23,7 +23,7 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import FaultPredicate
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.pipeline import FindingReproducer
-from irfuzz.findings.suspect_predicate import SuspectPredicate
+from irfuzz.findings.suspect_finding_predicate import SuspectPredicate
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.oracle.fault_signature import operators_of

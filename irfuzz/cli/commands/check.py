@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from irfuzz.api.default_settings import CHECK_MEMORY, CHECK_TIMEOUT
 from irfuzz.cli.input_flags import given_model, input_arguments
 from irfuzz.cli.interrupt_handling import telling
+from irfuzz.cli.model_and_output_paths import arrays_to_write, page_to_write
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
-from irfuzz.cli.path_arguments import arrays_to_write, page_to_write
 from irfuzz.cli.progress_display import UpdateDisplay
 from irfuzz.cli.sample_flags import drawn, sample_arguments, with_samples
 from irfuzz.errors import UsageError
-from irfuzz.report.terminal_text import printable
+from irfuzz.report.terminal_text_cleaning import printable
 
 if TYPE_CHECKING:
     from irfuzz.api.check import CheckOptions
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _options(args: argparse.Namespace, model: LoadedModel) -> CheckOptions:
     from irfuzz.api.check import CheckOptions
-    from irfuzz.api.sample_files import read_values
+    from irfuzz.api.npz_sample_reading import read_values
 
     if args.causes and args.no_localise:
         raise UsageError("--causes: with --no-localise nothing is looked for; leave one of them out")

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.interrupt_handling import telling
+from irfuzz.cli.model_and_output_paths import page_to_write, reading
 from irfuzz.cli.parser import Parser, place
-from irfuzz.cli.path_arguments import page_to_write, reading
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
     from irfuzz.search.coverage.call_coverage import Coverage
     from irfuzz.search.coverage.fusion_coverage import Fusions
-    from irfuzz.search.coverage.operator_level_counts import OperatorLevel
+    from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
 
 NAME = "coverage"
 ABOUT = """Measure how much of the operators' inputs, parameters and sequences a set of models covers.
@@ -53,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.ir.input_defaults import at_defaults
     from irfuzz.report.command_reports import coverage as report
     from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
-    from irfuzz.search.coverage.call_space import load
+    from irfuzz.search.coverage.coverable_call_space import load
     from irfuzz.search.coverage.fusion_coverage import Fusions
-    from irfuzz.search.coverage.operator_level_counts import OperatorLevel
+    from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
 
     page = page_to_write(args.html, "--html")
     if len(args.models) == 1 and Layout(args.models[0]).database.is_file():

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.interrupt_handling import telling
+from irfuzz.cli.model_and_output_paths import seeds_of, writable_folder
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, whole
-from irfuzz.cli.path_arguments import seeds_of, writable_folder
 from irfuzz.cli.progress_display import UpdateDisplay
 from irfuzz.errors import UsageError
-from irfuzz.report.terminal_text import printable
+from irfuzz.report.terminal_text_cleaning import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

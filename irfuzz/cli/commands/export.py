@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.model_and_output_paths import file_to_write, one_model, writable_folder
 from irfuzz.cli.parser import Parser, place
-from irfuzz.cli.path_arguments import file_to_write, one_model, writable_folder
 from irfuzz.cli.progress_display import ProgressLine
 
 if TYPE_CHECKING:

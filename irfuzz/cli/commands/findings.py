@@ -10,7 +10,7 @@ from pathlib import Path
 from irfuzz.cli.parser import Parser, place
 from irfuzz.cli.progress_display import say as progress_say
 from irfuzz.errors import UsageError
-from irfuzz.report.terminal_text import printable
+from irfuzz.report.terminal_text_cleaning import printable
 
 NAME = "findings"
 ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
@@ -79,8 +79,8 @@ def _bisect(args: argparse.Namespace) -> int:
     from irfuzz.campaign.stored_findings.release_bisection import bisect_all, bisected, save
     from irfuzz.findings.codec import ABOUT as FILE
     from irfuzz.findings.codec import about_with_versions
+    from irfuzz.report.affected_versions_text import where_text
     from irfuzz.report.command_reports.finding_list import entries
-    from irfuzz.report.version_text import where_text
 
     quiet = args.json
     say = (lambda text: None) if quiet else progress_say

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.interrupt_handling import telling
+from irfuzz.cli.model_and_output_paths import KEPT, planned, seeds_of, writable_folder
 from irfuzz.cli.model_writer import force_flag, not_there_yet, numbered, write_model
 from irfuzz.cli.parser import Parser, as_flags, names, place, whole
-from irfuzz.cli.path_arguments import KEPT, planned, seeds_of, writable_folder
 from irfuzz.cli.progress_display import ProgressLine, remarked
 from irfuzz.errors import UsageError
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
-    from irfuzz.embed.mutant_stream import MutantPlan, MutantRecord
+    from irfuzz.embed.parallel_mutant_stream import MutantPlan, MutantRecord
     from irfuzz.ir.program import Program
 
 NAME = "mutate"
@@ -103,8 +103,8 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.api.mutable_models import known_mutators, refuse_unmutable
-    from irfuzz.embed.mutant_stream import MutantPlan, is_large, mutant_records
+    from irfuzz.api.mutation_request_check import known_mutators, refuse_unmutable
+    from irfuzz.embed.parallel_mutant_stream import MutantPlan, is_large, mutant_records
     from irfuzz.garbage_collection import settle
     from irfuzz.generate.graph_inputs.input_annotation import annotated
     from irfuzz.store.blob_store import FolderBlobs
@@ -245,7 +245,7 @@ def _keep_seeds(out: Path, plan: MutantPlan, seeds: Iterable[Program]) -> None:
 
     A large seed stands in the folder itself: a model may name files beside and below it only.
     """
-    from irfuzz.embed.mutant_stream import written
+    from irfuzz.embed.parallel_mutant_stream import written
     from irfuzz.frontends.onnx_file import save_file
 
     kept = out if plan.blobs is not None else writable_folder(out / "seeds", "--out")

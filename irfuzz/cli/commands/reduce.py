@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irfuzz.api.sample_files import check_sample, read_values
+from irfuzz.api.npz_sample_reading import check_sample, read_values
 from irfuzz.cli.input_flags import given_model, input_arguments, said_by_flags
 from irfuzz.cli.interrupt_handling import telling
+from irfuzz.cli.model_and_output_paths import about, file_to_write, seeds_of
 from irfuzz.cli.parser import Parser, duration, place, positive, whole
-from irfuzz.cli.path_arguments import about, file_to_write, seeds_of
 from irfuzz.cli.progress_display import ProgressLine, UpdateDisplay
 from irfuzz.errors import UsageError
-from irfuzz.report.terminal_text import printable
+from irfuzz.report.terminal_text_cleaning import printable
 
 if TYPE_CHECKING:
     from irfuzz.api.loaded_model import LoadedModel
@@ -168,7 +168,7 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def _state(out: Path) -> Generator[Path]:
     """The folder of the reduction's state; it goes again if the reduction fails before it has come anywhere."""
-    from irfuzz.cli.path_arguments import writable_folder
+    from irfuzz.cli.model_and_output_paths import writable_folder
     from irfuzz.reduce.resume_folder import worthless
 
     folder = out.with_name(f"{out.name}.state")

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.model_and_output_paths import KEPT, reading
 from irfuzz.cli.parser import Parser, place
-from irfuzz.cli.path_arguments import KEPT, reading
 from irfuzz.cli.progress_display import ProgressLine
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program

@@ -9,7 +9,7 @@ import math
 from irfuzz.cli.parser import Parser, place, whole
 from irfuzz.cli.progress_display import ProgressLine, say
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 NAME = "seeds"
 ABOUT = """List seed models, build the shipped ones again, add a model of your own to a folder, or export a corpus.
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from irfuzz.campaign.corpus.seed_folder import list_seeds
+    from irfuzz.campaign.corpus.seed_folder_index import list_seeds
     from irfuzz.shipped_folders import seeds_dir
 
     with ProgressLine("reading seeds"):
@@ -106,7 +106,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from irfuzz.campaign.corpus.seed_folder import build_seeds
+    from irfuzz.campaign.corpus.seed_folder_index import build_seeds
     from irfuzz.shipped_folders import seeds_dir
 
     with ProgressLine("building seeds"):
@@ -133,9 +133,9 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _add_model(args: argparse.Namespace) -> int:
-    from irfuzz.campaign.corpus.seed_folder import Provenance, add_seed
-    from irfuzz.campaign.corpus.seed_probe import examine
-    from irfuzz.frontends.model_source import source_of
+    from irfuzz.campaign.corpus.seed_candidate_check import examine
+    from irfuzz.campaign.corpus.seed_folder_index import Provenance, add_seed
+    from irfuzz.frontends.model_kind_detection import source_of
     from irfuzz.frontends.onnx_file import load_seed
 
     program = load_seed(args.model)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.interrupt_handling import telling
+from irfuzz.cli.model_and_output_paths import seeds_of, writable_folder
 from irfuzz.cli.model_writer import force_flag, not_there_yet
 from irfuzz.cli.parser import Parser, place, whole
-from irfuzz.cli.path_arguments import seeds_of, writable_folder
 from irfuzz.cli.progress_display import ProgressLine
 from irfuzz.errors import InternalError, InvalidProgram, UsageError
-from irfuzz.report.terminal_text import one_line
+from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
-    from irfuzz.generate.synthesis import Synthesis
+    from irfuzz.generate.covering_program_synthesis import Synthesis
 
 NAME = "synthesize"
 ABOUT = """Make small models that cover the layer inputs, parameters and sequences of large ones.
@@ -46,8 +46,8 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.frontends.onnx_checker import OnnxChecker
     from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.generate.covering_program_synthesis import synthesize
     from irfuzz.generate.graph_inputs.input_annotation import fixed
-    from irfuzz.generate.synthesis import synthesize
 
     loaded = seeds_of(args.models)
     names = _names(list(loaded))

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.targets.operator_support import OperatorSupport, probe
     from irfuzz.environment_check import check_environment
     from irfuzz.execute.target_table import describe, resolve
-    from irfuzz.ir.serialization.native_self_check import native_fault
+    from irfuzz.ir.serialization.fast_path_self_check import native_fault
 
     check_environment()
     native_fault()  # warns if programs are cloned and written the slow way

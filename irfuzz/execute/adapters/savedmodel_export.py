@@ -13,7 +13,7 @@ from irfuzz.execute.adapters.adapter import WORKERS
 from irfuzz.execute.adapters.generated_source import TENSORFLOW as ADAPTER
 from irfuzz.export.source.python_identifiers import PythonIdentifiers
 from irfuzz.export.tensorflow import lower
-from irfuzz.export.tensorflow.framework import TENSORFLOW
+from irfuzz.export.tensorflow.source_conventions import TENSORFLOW
 from irfuzz.frontends.onnx_file import save_file
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits, Worker, WorkerSpec
@@ -46,7 +46,7 @@ def save_savedmodel(program: Program, folder: Path, seconds: float = 300.0) -> d
         "arrays": list(source.arrays),
         "inputs": [_described(program, name, place) for name, place in places.items()],
     }
-    spec = WorkerSpec(COMPONENT, WORKERS / "savedmodel.py", preload=ADAPTER.preload, env=ADAPTER.env)
+    spec = WorkerSpec(COMPONENT, WORKERS / "savedmodel_export.py", preload=ADAPTER.preload, env=ADAPTER.env)
     with Worker(spec, Limits(seconds=seconds)) as worker:
         reply = worker.call(message, list(source.arrays.values()))
     if reply.exit == "error":

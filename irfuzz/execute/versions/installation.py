@@ -427,7 +427,7 @@ def _examined(
     module = MODULES.get(wish.distribution, wish.distribution.replace("-", "_"))
     expected = adapter_for(wish.distribution, tuple(map(_name_of, requirements)))
     env = SINGLE_THREAD if expected is None else expected.env
-    about = _ask(wish, interpreter, WORKERS / "probe.py", {"do": "import", "module": module}, [], env=env)
+    about = _ask(wish, interpreter, WORKERS / "import_probe.py", {"do": "import", "module": module}, [], env=env)
     packages = {_normal(n): v for n, v in about["packages"].items()}
     if about["lacking"]:
         say(f"its torchvision lacks operators for this torch: {', '.join(about['lacking'])}; what needs them fails")

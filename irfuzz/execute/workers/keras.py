@@ -12,7 +12,7 @@ from typing import Any
 
 import keras
 
-from .generated import Framework
+from .generated_module_runner import Framework
 from .runs import Answer, Course
 
 BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")

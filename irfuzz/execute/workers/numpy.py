@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .generated import Framework
+from .generated_module_runner import Framework
 from .runs import Answer, Course
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .generated import Framework, Mode
+from .generated_module_runner import Framework, Mode
 from .runs import Answer, Course
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .generated import Framework, Mode
+from .generated_module_runner import Framework, Mode
 from .runs import Answer, Course
 
 DECLINED = ("Unsupported", "UserError", "GuardOnDataDependentSymNode", "DataDependentOutputException",
@@ -120,7 +120,7 @@ OBJECTIVES: dict[str, Callable[[Any, Any], Any]] = {
     "zeros": lambda a, b: -(a.abs() + b.abs()).min(),
     "row": lambda a, b: -(a.abs().amax(-1) if a.ndim else a.abs()).min(),
 }
-"""Differentiable forms of the objectives of ``irfuzz.search.fitness``, of an operand and the last one."""
+"""Differentiable forms of the objectives of ``nan_inconsistency_fitness``, of an operand and the last one."""
 
 
 def _gradient(

@@ -17,11 +17,12 @@ What every file relies on:
 
 The way through the files:
 
-* ``node_reading`` has what makes emitters: ``op``, ``elementwise``, ``infix``, ``binary``, ``before`` and ``unless``.
+* ``generic_call_emitters`` has what makes emitters: ``op``, ``elementwise``, ``infix``, ``binary``, ``before`` and
+  ``unless``.
 * ``emitter_table`` has one line for each operator.
-* ``composite_emitters`` has nodes that are more than one call, ``control_flow_nodes`` makes bodies into functions.
+* ``special_case_emitters`` has nodes that are more than one call, ``control_flow_nodes`` makes bodies into functions.
 * ``unsupported_cases`` has the refusals, each a function that returns a reason or nothing.
-* ``framework`` describes NumPy, and ``support`` has the functions, a family of operators a module.
+* ``source_conventions`` describes NumPy, and ``support`` has the functions, a family of operators a module.
 
 To add an operator, write a function in ``support`` whose parameters are the operator's inputs and attributes, and add
 ``"Name": op("function")`` to ``EMITTERS``; if NumPy has the function itself, ``op("np.abs")`` is enough. If an
@@ -36,7 +37,7 @@ Do not use a shortcut in float32. Do not call ``ctx.attr``, ``ctx.form``, ``ctx.
 
 from functools import partial
 
-from irfuzz.export.array.framework import ARRAY
+from irfuzz.export.array.source_conventions import ARRAY
 from irfuzz.export.source import lowering
 from irfuzz.export.source.module_source import ModuleSource
 

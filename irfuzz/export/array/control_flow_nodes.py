@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from irfuzz.export.array.node_reading import attributes
+from irfuzz.export.array.generic_call_emitters import attributes
 from irfuzz.export.source.emitter_context import Code, Emitted, EmitterContext, StatementBlock, comment, literal
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from irfuzz.export.array import composite_emitters, control_flow_nodes, unsupported_cases
-from irfuzz.export.array.node_reading import before, binary, elementwise, infix, op, unless
+from irfuzz.export.array import control_flow_nodes, special_case_emitters, unsupported_cases
+from irfuzz.export.array.generic_call_emitters import before, binary, elementwise, infix, op, unless
 from irfuzz.export.source.emitter_context import Emitter
 
 _FITTED = ("kernel_shape",)
@@ -42,7 +42,7 @@ EMITTERS: dict[tuple[str, str], Emitter] = {
         "BitwiseOr": binary("np.bitwise_or"),
         "BitwiseXor": binary("np.bitwise_xor"),
         "Cast": op("cast", ignored=_HALVES, to="dtype"),
-        "CastLike": composite_emitters.cast_like,
+        "CastLike": special_case_emitters.cast_like,
         "Ceil": op("np.ceil"),
         "Celu": op("celu"),
         "Clip": op("clip", min="low", max="high"),
@@ -60,7 +60,7 @@ EMITTERS: dict[tuple[str, str], Emitter] = {
         "GreaterOrEqual": infix(">="),
         "HardSigmoid": op("hard_sigmoid"),
         "HardSwish": op("hard_swish"),
-        "Identity": composite_emitters.copy,
+        "Identity": special_case_emitters.copy,
         "IsInf": op("is_inf"),
         "IsNaN": op("np.isnan"),
         "LeakyRelu": op("leaky_relu"),
@@ -129,11 +129,11 @@ EMITTERS: dict[tuple[str, str], Emitter] = {
         "GlobalLpPool": op("global_lp_pool"),
         "GlobalMaxPool": op("global_max_pool"),
         "LpPool": unless(unsupported_cases.pool, op("lp_pool")),
-        "MaxPool": unless(unsupported_cases.pool, composite_emitters.max_pool),
+        "MaxPool": unless(unsupported_cases.pool, special_case_emitters.max_pool),
         "MaxUnpool": unless(unsupported_cases.max_unpool, op("max_unpool")),
         "QLinearConv": op("qlinear_conv", ignored=_FITTED),
         # normalisations and losses
-        "BatchNormalization": unless(unsupported_cases.batch_norm, composite_emitters.batch_norm),
+        "BatchNormalization": unless(unsupported_cases.batch_norm, special_case_emitters.batch_norm),
         "GroupNormalization": op("group_norm"),
         "InstanceNormalization": op("instance_norm"),
         "LRN": op("lrn"),
@@ -166,7 +166,7 @@ EMITTERS: dict[tuple[str, str], Emitter] = {
         "CenterCropPad": op("center_crop_pad"),
         "Col2Im": op("col2im"),
         "Compress": op("compress"),
-        "Concat": composite_emitters.concat,
+        "Concat": special_case_emitters.concat,
         "DepthToSpace": op("depth_to_space"),
         "Expand": op("expand"),
         "EyeLike": op("eye_like"),
@@ -190,7 +190,7 @@ EMITTERS: dict[tuple[str, str], Emitter] = {
         "Size": op("size_of"),
         "Slice": op("slice_"),
         "SpaceToDepth": op("space_to_depth"),
-        "Split": composite_emitters.split,
+        "Split": special_case_emitters.split,
         "Squeeze": op("squeeze"),
         "Tile": op("tile"),
         "TopK": op("top_k", 2, ignored=("sorted",)),
@@ -220,17 +220,17 @@ EMITTERS: dict[tuple[str, str], Emitter] = {
         "RandomUniformLike": op("random_uniform_like"),
         # constants, control flow, sequences and optionals
         "ConcatFromSequence": op("concat_from_sequence"),
-        "Constant": composite_emitters.constant,
-        "ConstantOfShape": composite_emitters.constant_of_shape,
+        "Constant": special_case_emitters.constant,
+        "ConstantOfShape": special_case_emitters.constant_of_shape,
         "If": control_flow_nodes.if_,
         "Loop": control_flow_nodes.loop,
-        "Optional": composite_emitters.copy,
-        "OptionalGetElement": composite_emitters.copy,
-        "OptionalHasElement": composite_emitters.optional_has_element,
+        "Optional": special_case_emitters.copy,
+        "OptionalGetElement": special_case_emitters.copy,
+        "OptionalHasElement": special_case_emitters.optional_has_element,
         "Scan": unless(unsupported_cases.scan, control_flow_nodes.scan),
         "SequenceAt": op("sequence_at"),
-        "SequenceConstruct": composite_emitters.sequence_construct,
-        "SequenceEmpty": composite_emitters.sequence_construct,
+        "SequenceConstruct": special_case_emitters.sequence_construct,
+        "SequenceEmpty": special_case_emitters.sequence_construct,
         "SequenceErase": op("sequence_erase"),
         "SequenceInsert": op("sequence_insert"),
         "SequenceLength": op("sequence_length"),

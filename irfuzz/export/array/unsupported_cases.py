@@ -7,8 +7,8 @@ from typing import Any
 
 import onnx_ir as ir
 
+from irfuzz.export.array.support.ngram_counts import grams_of
 from irfuzz.export.array.support.recurrences import ACTIVATIONS
-from irfuzz.export.array.support.text import grams_of
 from irfuzz.export.source.emitter_context import EmitterContext
 
 _REAL = (ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16, ir.DataType.BFLOAT16)

@@ -20,11 +20,11 @@ What every file relies on:
 
 The way through the files:
 
-* ``framework`` describes Keras, and ``emitter_table`` lists the operators that a Keras model can express.
+* ``source_conventions`` describes Keras, and ``emitter_table`` lists the operators that a Keras model can express.
 * ``layer_emitters`` and ``recurrences`` write layers with weights or windows, ``window_arguments`` what Keras calls a
-  window; ``elementwise`` and ``shapes`` write operations.
+  window; ``elementwise`` and ``reshaping_slicing_reducing`` write operations.
 * ``node_checks`` has the refusals that emitters share.
-* ``layer_functions`` keeps the layers of a Keras file that a front end has read.
+* ``original_layer_calls`` keeps the layers of a Keras file that a front end has read.
 * ``support`` has the functions that a module carries; they are read as text and never imported by irfuzz.
 
 To add an operator, write an emitter in the module of its kind, let it refuse by ``node_checks`` what Keras computes
@@ -38,8 +38,8 @@ Do not import keras here.
 from functools import partial
 
 from irfuzz.errors import Unsupported
-from irfuzz.export.keras.framework import KERAS
-from irfuzz.export.keras.layer_functions import with_layers
+from irfuzz.export.keras.original_layer_calls import with_layers
+from irfuzz.export.keras.source_conventions import KERAS
 from irfuzz.export.source import lowering
 from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.ir.program import Program

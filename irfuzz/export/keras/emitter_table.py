@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irfuzz.export.keras import elementwise, layer_emitters, recurrences, shapes
+from irfuzz.export.keras import elementwise, layer_emitters, recurrences, reshaping_slicing_reducing
 from irfuzz.export.keras.elementwise import activation, binary, compared, merging, unary
 from irfuzz.export.keras.node_checks import numbers_only
 from irfuzz.export.source.emitter_context import Emitter
@@ -101,29 +101,29 @@ _ELEMENTWISE: dict[str, Emitter] = {
 }
 
 _SHAPES: dict[str, Emitter] = {
-    "ArgMax": shapes.arg("argmax"),
-    "ArgMin": shapes.arg("argmin"),
-    "Concat": shapes.concat,
-    "Constant": shapes.constant,
-    "ConstantOfShape": shapes.constant_of_shape,
-    "DepthToSpace": shapes.depth_to_space,
-    "Einsum": shapes.einsum,
-    "Expand": shapes.expand,
-    "Flatten": shapes.flatten,
-    "Identity": shapes.identity,
-    "Pad": shapes.pad,
-    "ReduceMax": shapes.reduced("max"),
-    "ReduceMean": shapes.reduced("mean"),
-    "ReduceMin": shapes.reduced("min"),
-    "ReduceProd": shapes.reduced("prod"),
-    "ReduceSum": shapes.reduced("sum"),
-    "Reshape": shapes.reshape,
-    "Slice": shapes.slice_,
-    "Split": shapes.split,
-    "Squeeze": shapes.reshape,
-    "Transpose": shapes.transpose,
-    "Trilu": shapes.trilu,
-    "Unsqueeze": shapes.reshape,
+    "ArgMax": reshaping_slicing_reducing.arg("argmax"),
+    "ArgMin": reshaping_slicing_reducing.arg("argmin"),
+    "Concat": reshaping_slicing_reducing.concat,
+    "Constant": reshaping_slicing_reducing.constant,
+    "ConstantOfShape": reshaping_slicing_reducing.constant_of_shape,
+    "DepthToSpace": reshaping_slicing_reducing.depth_to_space,
+    "Einsum": reshaping_slicing_reducing.einsum,
+    "Expand": reshaping_slicing_reducing.expand,
+    "Flatten": reshaping_slicing_reducing.flatten,
+    "Identity": reshaping_slicing_reducing.identity,
+    "Pad": reshaping_slicing_reducing.pad,
+    "ReduceMax": reshaping_slicing_reducing.reduced("max"),
+    "ReduceMean": reshaping_slicing_reducing.reduced("mean"),
+    "ReduceMin": reshaping_slicing_reducing.reduced("min"),
+    "ReduceProd": reshaping_slicing_reducing.reduced("prod"),
+    "ReduceSum": reshaping_slicing_reducing.reduced("sum"),
+    "Reshape": reshaping_slicing_reducing.reshape,
+    "Slice": reshaping_slicing_reducing.slice_,
+    "Split": reshaping_slicing_reducing.split,
+    "Squeeze": reshaping_slicing_reducing.reshape,
+    "Transpose": reshaping_slicing_reducing.transpose,
+    "Trilu": reshaping_slicing_reducing.trilu,
+    "Unsqueeze": reshaping_slicing_reducing.reshape,
 }
 
 EMITTERS: dict[tuple[str, str], Emitter] = {

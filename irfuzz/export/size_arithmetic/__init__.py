@@ -10,8 +10,8 @@ What every file relies on:
 
 * The functions take and give integers, and lists and tuples of them. They need no framework and know no tensors.
 * A generated module carries the functions that it uses as text, ahead of the framework's own
-  (``export/source/support_text.py``). So they have no annotations, and they use nothing but each other, ``math`` and
-  ``np``.
+  (``export/source/support_function_source.py``). So they have no annotations, and they use nothing but each other,
+  ``math`` and ``np``.
 * A size that only the graph knows may be a scalar tensor: what is merely added, multiplied and divided works with
   those, too.
 * A name is defined either here or in a ``support`` package, not in both.
@@ -20,8 +20,8 @@ They are used in two places: support functions call them when the module runs, s
 emitters call them while they write, if every size has to be known then (``export/keras``).
 
 The way through the files: ``window_sizes`` has paddings, window counts and crops of convolutions and pools;
-``axis_positions`` has what is cut out of axes, put around or counted; ``resized_axes`` has the lengths of resampled
-axes; ``result_shapes`` has axes and shapes that follow from shapes and attributes.
+``slice_and_pad_positions`` has what is cut out of axes, put around or counted; ``resized_axes`` has the lengths of
+resampled axes; ``result_shapes`` has axes and shapes that follow from shapes and attributes.
 
 To add a function, put it into the module of its kind and import it in the ``support`` modules that need it; nothing
 else is needed for generated modules to carry it. ``tests/export/test_plan.py`` compares these functions with what

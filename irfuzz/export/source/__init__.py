@@ -21,7 +21,7 @@ The way through the files:
 * ``module_source`` is the result, ``framework_description`` what is to be known of a framework.
 * ``lowering`` writes a module; ``emitter_context`` is what emitters ask and give.
 * ``emitter_table`` has the emitters that PyTorch and TensorFlow share, which are in ``emitters``.
-* ``python_identifiers`` makes names, and ``support_text`` finds the text of support functions.
+* ``python_identifiers`` makes names, and ``support_function_source`` finds the text of support functions.
 * ``float64_shadow`` writes the same module with all floating-point values in float64, and writes before each node how
   its results would be rounded; the numeric oracle is built on it.
 

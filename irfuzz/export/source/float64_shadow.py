@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from irfuzz.export.source.lowering import lower
 from irfuzz.facts import TensorFact
-from irfuzz.ir.evaluation.compute_types import stages_of
+from irfuzz.ir.evaluation.intermediate_precision import stages_of
 from irfuzz.ir.inlining import without_functions
 from irfuzz.ir.subgraphs import bodies_of
 from irfuzz.spec.constraints.call_check import bindings

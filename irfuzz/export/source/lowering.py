@@ -21,8 +21,8 @@ from irfuzz.export.source.emitter_context import (
 from irfuzz.export.source.framework_description import FrameworkDescription
 from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.export.source.python_identifiers import PythonIdentifiers
-from irfuzz.export.source.support_text import pieces, support_text
-from irfuzz.ir.inference.call_types import schema_of
+from irfuzz.export.source.support_function_source import pieces, support_text
+from irfuzz.ir.inference.call_output_types import schema_of
 from irfuzz.ir.inlining import without_functions
 from irfuzz.ir.program import Program
 

@@ -13,14 +13,15 @@ What every file relies on:
   is not known is ``Unsupported``, except for If, which becomes ``tf.cond``.
 * Bodies of If and Loop become local functions (``control_flow_nodes``), which Python calls if the condition is known,
   and ``tf.cond`` calls if it is not.
-* Element types without a kernel go through ``support/numbers``, exactly. Strings are tensors here, and so TensorFlow
-  has operators on text that PyTorch lacks.
+* Element types without a kernel go through ``support/dtype_conversions``, exactly. Strings are tensors here, and so
+  TensorFlow has operators on text that PyTorch lacks.
 * Kernels flush subnormal numbers to zero, which no option changes; oracles take that into account (docs/exporters.md).
   Workers switch oneDNN off, because it chooses the order of sums by the machine.
 
-The way through the files: ``framework`` describes TensorFlow; ``emitter_table`` joins the shared emitters and its own;
-``control_flow_nodes`` writes bodies as local functions and the calls that get them; ``support`` has a module for each
-family of operators. Read ``support/arrays`` and ``support/branches`` first.
+The way through the files: ``source_conventions`` describes TensorFlow; ``emitter_table`` joins the shared emitters
+and its own; ``control_flow_nodes`` writes bodies as local functions and the calls that get them; ``support`` has a
+module for each family of operators. Read ``support/array_tensor_conversion`` and ``support/branches_and_loops``
+first.
 
 To add an operator, follow ``irfuzz/export/source``: an emitter and a line there, and a function in both ``support``
 packages; an operator of TensorFlow alone has its line in ``_OWN``. ``tests/export/test_tensorflow.py`` has what only
@@ -33,7 +34,7 @@ from functools import partial
 
 from irfuzz.export.source import lowering
 from irfuzz.export.source.module_source import ModuleSource
-from irfuzz.export.tensorflow.framework import TENSORFLOW
+from irfuzz.export.tensorflow.source_conventions import TENSORFLOW
 
 __all__ = ["ModuleSource", "lower", "lower_model"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from irfuzz.export.source.emitter_context import Code, Emitted, EmitterContext, StatementBlock, comment, literal
-from irfuzz.export.source.emitters.control_flow_nodes import stack
+from irfuzz.export.source.emitters.control_flow_and_sequences import stack
 
 
 def _function(ctx: EmitterContext, name: Code, graph: ir.Graph, parts: Sequence[int], told: str) -> list[str]:

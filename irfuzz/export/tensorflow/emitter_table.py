@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from irfuzz.export.source.emitter_context import Emitter
 from irfuzz.export.source.emitter_table import SHARED
-from irfuzz.export.source.emitters import text
+from irfuzz.export.source.emitters import strings_and_ngrams
 from irfuzz.export.source.emitters.elementwise import binary, unary, variadic
 from irfuzz.export.tensorflow import control_flow_nodes
 
@@ -37,10 +37,10 @@ _OWN: dict[str, Emitter] = {
     "Sin": unary("sin"),
     "Sinh": unary("sinh"),
     "Sqrt": unary("sqrt"),
-    "RegexFullMatch": text.regex_full_match,
+    "RegexFullMatch": strings_and_ngrams.regex_full_match,
     "StringConcat": binary("string_concat"),
-    "StringNormalizer": text.string_normalizer,
-    "StringSplit": text.string_split,
+    "StringNormalizer": strings_and_ngrams.string_normalizer,
+    "StringSplit": strings_and_ngrams.string_split,
     "Tan": unary("tan"),
     "Tanh": unary("tanh"),
     "Where": variadic("tf.where"),

@@ -15,12 +15,12 @@ What every file relies on:
 * A support function that a shared emitter names has the name and the signature of its twin in
   ``irfuzz/export/tensorflow/support``, but no code in common with it: an error in one is seen beside the other.
 * float16 and bfloat16 are computed in float32 and rounded once. uint16, uint32 and uint64, for which torch has storage
-  and little arithmetic (``WIDE_UNSIGNED``), are no ``plain`` types: they go through ``support/numbers``.
+  and little arithmetic (``WIDE_UNSIGNED``), are no ``plain`` types: they go through ``support/dtype_conversions``.
 * PyTorch has no strings; programs with strings are refused.
 
-The way through the files: ``framework`` describes PyTorch (element types, templates, the body of ``run``);
+The way through the files: ``source_conventions`` describes PyTorch (element types, templates, the body of ``run``);
 ``emitter_table`` joins the shared emitters and PyTorch's own; ``support`` has a module for each family of operators.
-Start with ``support/elementwise`` and ``support/windows``.
+Start with ``support/elementwise`` and ``support/convolutions_and_pools``.
 
 To add an operator, follow ``irfuzz/export/source``: an emitter and a line there, a function here and one in
 TensorFlow's ``support``. If torch has a function that is exactly the operator, a line in ``_OWN`` such as
@@ -36,7 +36,7 @@ from functools import partial
 
 from irfuzz.export.source import lowering
 from irfuzz.export.source.module_source import ModuleSource
-from irfuzz.export.torch.framework import TORCH
+from irfuzz.export.torch.source_conventions import TORCH
 
 __all__ = ["ModuleSource", "lower", "lower_model"]
 

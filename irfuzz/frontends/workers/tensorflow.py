@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-from .variables import as_initializers, as_placeholders, constants_of
+from .tensorflow_variables import as_initializers, as_placeholders, constants_of
 
 OPSET = 17
 IR_VERSION = 8
@@ -68,7 +68,7 @@ def _check_hdf5(path: str) -> None:
 
 
 def keras_model(model: Any, *, architecture: bool = False, layers: bool = False) -> bytes:
-    """A built ``keras.Model``; ``architecture``: its variables stay as they are written (``variables.py``).
+    """A built ``keras.Model``; ``architecture``: its variables stay as they are written (``tensorflow_variables.py``).
 
     With ``layers`` it becomes a graph of its layers (``keras_layers.py``).
 

@@ -1,5 +1,5 @@
-"""The steps by which `generate/synthesis.py` makes a small program that covers what a large one covers (COMET, section
-3.2 and algorithm 1).
+"""The steps by which `generate/covering_program_synthesis.py` makes a small program that covers what a large one
+covers (COMET, section 3.2 and algorithm 1).
 
 A node of the large program is a part with the features that it covers and the inputs that can be wired anew; wires go
 from lower to higher places, so that no circle arises.

@@ -4,8 +4,8 @@ All results are exact or absent: nothing here rounds differently from some runti
 
 `constant_values` finds which values are constants and computes cheap ones; `exact_integers` computes a program's
 whole numbers on some inputs by the rules of `integer_rules`; `fact_check` holds a fact against a value that a run
-gave; `compute_types` names types that an operator computes in besides those of its values; `stress_numbers` draws
-elements on which faulty arithmetic shows.
+gave; `intermediate_precision` names types that an operator computes in besides those of its values; `stress_numbers`
+draws elements on which faulty arithmetic shows.
 
 A new rule is a function in the table of `integer_rules` or `constant_values`. Do not compute what a runtime might
 round otherwise.

@@ -20,7 +20,7 @@ from irfuzz.ir.inference.shape_rules import Shape, broadcast
 from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
-    from irfuzz.ir.inference.call_types import CallKey
+    from irfuzz.ir.inference.call_output_types import CallKey
 
 Inputs: TypeAlias = tuple[TensorFact, ...]
 Rule: TypeAlias = Callable[[Mapping[str, Any], Inputs, int], "Shape | None"]

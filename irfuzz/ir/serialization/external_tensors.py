@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.ir.serialization.checked_tensors import AbsentTensor, SparseTensor
 from irfuzz.ir.serialization.lazy_tensor import LazyTensor
-from irfuzz.ir.serialization.protobuf_fields import block, block_tag, int_tag, text, varint
+from irfuzz.ir.serialization.protobuf_field_encoding import block, block_tag, int_tag, text, varint
 
 _DIMS, _TYPE, _PLACE = int_tag(1), int_tag(2), int_tag(14)
 _DOC, _EXTERNAL, _METADATA = block_tag(12), block_tag(13), block_tag(16)

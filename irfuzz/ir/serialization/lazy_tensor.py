@@ -11,7 +11,7 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.ir.serialization.mapped_file import FileSpan, span_of
-from irfuzz.ir.serialization.protobuf_fields import block_tag, varint
+from irfuzz.ir.serialization.protobuf_field_encoding import block_tag, varint
 
 Held: TypeAlias = Mapping[int, "bytes | memoryview"]
 """``raw_data`` of initializers of the main graph, by their place in it; their messages have it present and empty."""

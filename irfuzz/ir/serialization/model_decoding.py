@@ -13,7 +13,8 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.serialization.checked_tensors import SparseTensor
 from irfuzz.ir.serialization.lazy_tensor import Held
-from irfuzz.ir.serialization.message_decoding import (
+from irfuzz.ir.serialization.model_encoding import value_bytes
+from irfuzz.ir.serialization.tensor_type_attribute_decoding import (
     check_text,
     read_attribute,
     read_strings,
@@ -22,7 +23,6 @@ from irfuzz.ir.serialization.message_decoding import (
     read_value_info,
     same_message,
 )
-from irfuzz.ir.serialization.model_encoding import value_bytes
 from irfuzz.ir.serialization.unsupported_fields import (
     CARRIED,
     Residue,

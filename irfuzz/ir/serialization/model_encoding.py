@@ -11,12 +11,12 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.mapping_entries import entries
+from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.serialization.checked_tensors import MAX_BYTES, SparseTensor
 from irfuzz.ir.serialization.external_tensors import Placing, referring
 from irfuzz.ir.serialization.lazy_tensor import LazyTensor
 from irfuzz.ir.serialization.onnx_ir_fallback import PublicNodeWriter
-from irfuzz.ir.serialization.protobuf_fields import block, block_tag, int_tag, text, varint
+from irfuzz.ir.serialization.protobuf_field_encoding import block, block_tag, int_tag, text, varint
 from irfuzz.ir.serialization.unsupported_fields import (
     CARRIED,
     WIRE,
@@ -469,7 +469,7 @@ def _stated_type(attr: ir.Attr, value: ir.TypeAndShape) -> bytes:
 
 @cache
 def _writer(listed: bool) -> NodeWriter | PublicNodeWriter:
-    from irfuzz.ir.serialization.native_self_check import native_fault
+    from irfuzz.ir.serialization.fast_path_self_check import native_fault
 
     writes = partial(attribute_bytes, listed=True) if listed else attribute_bytes
     return native_writer(writes) if native_fault() is None else PublicNodeWriter(writes, seldom_fields)

@@ -1,6 +1,6 @@
 """Clones models and writes nodes by public names of onnx-ir alone: slower, but right for any version of it.
 
-``irfuzz.ir.serialization.native_self_check`` decides when this way is taken. The writer gives the same bytes as the
+``irfuzz.ir.serialization.fast_path_self_check`` decides when this way is taken. The writer gives the same bytes as the
 native one.
 """
 
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import onnx_ir as ir
 
-from irfuzz.ir.serialization.protobuf_fields import block, block_tag, text
+from irfuzz.ir.serialization.protobuf_field_encoding import block, block_tag, text
 from irfuzz.ir.subgraphs import bodies_of
 from irfuzz.ir.value import fact_of, set_fact, set_verbatim, verbatim_of
 

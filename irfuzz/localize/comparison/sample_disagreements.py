@@ -12,14 +12,14 @@ import numpy as np
 from irfuzz._native import distances
 from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.localize.comparison.shadow_skipping import SparingShadow
+from irfuzz.localize.comparison.float64_shadow_skipping import SparingShadow
 from irfuzz.oracle.converter_verdicts import OF_VALUES
 from irfuzz.oracle.excuses import ALONE
+from irfuzz.oracle.judge_with_reruns import MeasuringJudge
 from irfuzz.oracle.judged_case import Case, Distrust
-from irfuzz.oracle.measuring_judge import MeasuringJudge
 from irfuzz.oracle.value_structure import describe, leaves_of
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import trusts_all
+from irfuzz.oracle.witnesses_and_blame import trusts_all
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program

@@ -16,17 +16,17 @@ from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.localize.comparison.failed_runs import Allowed, ends, lacks, starved
-from irfuzz.localize.comparison.output_statistics import Measures
+from irfuzz.localize.comparison.failed_run_disagreements import Allowed, ends, lacks, starved
+from irfuzz.localize.comparison.float64_shadow_skipping import SparingShadow
+from irfuzz.localize.comparison.graph_output_distances import Measures
 from irfuzz.localize.comparison.sample_disagreements import Disagreement, Tolerance, beyond, judged
-from irfuzz.localize.comparison.saved_outputs import SavedOutputs
-from irfuzz.localize.comparison.shadow_skipping import SparingShadow
+from irfuzz.localize.comparison.saved_output_targets import SavedOutputs
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.judged_case import Case, Distrust
 from irfuzz.oracle.message_normalization import names_of
 from irfuzz.oracle.symptoms.refusal_justification import broken_by_optimiser
 from irfuzz.oracle.symptoms.rejection import refusals
-from irfuzz.oracle.witnesses import trusts_all
+from irfuzz.oracle.witnesses_and_blame import trusts_all
 
 MOST, SECONDS = 32, 1.0
 """At most so many inputs travel at once, and no more than are done in about so many seconds."""

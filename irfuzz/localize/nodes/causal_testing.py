@@ -29,9 +29,9 @@ from irfuzz.localize.nodes.responsible_parameters import (
 )
 from irfuzz.localize.nodes.subprogram_extraction import Cutter
 from irfuzz.oracle.numeric.dtype_thresholds import is_float
-from irfuzz.search.fitness import InconsistencyFitness
-from irfuzz.search.genetic import Evolution, Settings
-from irfuzz.search.genome import Genome, Level, genome_of
+from irfuzz.search.gene_vector_breeding import Evolution, Settings
+from irfuzz.search.input_weight_genome import Genome, Level, genome_of
+from irfuzz.search.nan_inconsistency_fitness import InconsistencyFitness
 from irfuzz.spec import load_specs
 
 if TYPE_CHECKING:

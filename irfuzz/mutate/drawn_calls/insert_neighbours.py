@@ -13,8 +13,8 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.drawn_calls.call_quantisation import SHARE as QUANTISED
 from irfuzz.mutate.drawn_calls.call_quantisation import quantise
-from irfuzz.mutate.drawn_calls.identity_replacement import bare, detour, draw_type, feed, start_anew
-from irfuzz.mutate.drawn_calls.optimiser_pairs import draw_next, draw_pair
+from irfuzz.mutate.drawn_calls.fused_operator_pairs import draw_next, draw_pair
+from irfuzz.mutate.drawn_calls.identity_program_replacement import bare, detour, draw_type, feed, start_anew
 from irfuzz.mutate.drawn_calls.quantised_integer_widths import requantised
 from irfuzz.mutate.drawn_calls.single_call_draw import draw_single
 from irfuzz.mutate.editing.call_inputs import random_array

@@ -12,7 +12,7 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, TensorFact
-from irfuzz.ir.inference.call_types import CallKey, hashable_attrs, infer_attribute_types
+from irfuzz.ir.inference.call_output_types import CallKey, hashable_attrs, infer_attribute_types
 from irfuzz.ir.inference.graph_facts import fact_of, infer_call
 from irfuzz.mutate.editing.mutation_sites import flow_values, is_exact, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter

@@ -14,7 +14,7 @@ from irfuzz.mutate.editing.mutation_sites import node_after, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.mutate.editing.portable_types import runs
 from irfuzz.mutate.editing.value_adaptation import adapt, guarded, why_not, within
-from irfuzz.mutate.insertion.data_dependent_sizes import close, draw_closing
+from irfuzz.mutate.insertion.data_dependent_size_fixing import close, draw_closing
 from irfuzz.mutate.insertion.layer_sampling import DrawnLayer, draw_behind, draw_free, is_cast, layers
 from irfuzz.mutate.model_interface.import_domain import domains_drawn
 from irfuzz.mutate.mutator_protocol import Skipped

@@ -15,7 +15,7 @@ from irfuzz.mutate.editing.mutation_sites import main_uses, node_after, tensor_f
 from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.mutate.editing.portable_types import runs
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
-from irfuzz.mutate.insertion.data_dependent_sizes import Closing, close, draw_closing
+from irfuzz.mutate.insertion.data_dependent_size_fixing import Closing, close, draw_closing
 from irfuzz.mutate.insertion.drawn_call_inserter import call_on
 from irfuzz.mutate.insertion.layer_sampling import DrawnLayer, draw_behind, draw_free, layers
 from irfuzz.mutate.model_interface.import_domain import domains_drawn

@@ -20,7 +20,7 @@ from irfuzz.mutate.editing.mutation_sites import flow_values, main_uses, node_af
 from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.mutate.editing.portable_types import CASTABLE, runs
 from irfuzz.mutate.editing.value_adaptation import cast, why_not
-from irfuzz.mutate.insertion.sequence_elements import (
+from irfuzz.mutate.insertion.sequence_element_facts import (
     Elements,
     concatenated,
     drop,

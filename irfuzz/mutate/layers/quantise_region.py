@@ -23,7 +23,7 @@ from irfuzz.mutate.editing.mutation_sites import (
     tensor_fact,
 )
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.layers.integer_operators import integer_layer
+from irfuzz.mutate.layers.integer_operator_replacement import integer_layer
 from irfuzz.mutate.layers.quantisation_scheme import (
     QuantisationScheme,
     dequantise,

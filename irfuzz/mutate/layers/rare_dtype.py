@@ -13,7 +13,7 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
-from irfuzz.ir.inference.call_types import CallKey, hashable_attrs, infer_attribute_types
+from irfuzz.ir.inference.call_output_types import CallKey, hashable_attrs, infer_attribute_types
 from irfuzz.ir.inference.graph_facts import infer_call
 from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import attributes, facts_of, largest, sized_sites

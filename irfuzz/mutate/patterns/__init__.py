@@ -5,7 +5,7 @@ judged by the operators' rules, spelled for the opset and put in place; a near m
 constant or type of a draft and nothing else.
 
 Read `pattern_files`, `pattern_draft`, `pattern_validation`, `pattern_placement`, then `near_misses` and
-`decisive_near_misses`; `neutral_nodes` lists nodes that change nothing; `insert_pattern` is the mutator.
+`attribute_constant_near_misses`; `neutral_nodes` lists nodes that change nothing; `insert_pattern` is the mutator.
 
 To add a pattern: an entry in a TOML file with its source. To add a kind of miss: a function and a line in its table.
 Do not write a pattern in Python, and do not name a pattern in a condition.

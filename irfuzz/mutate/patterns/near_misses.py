@@ -11,7 +11,12 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.mutate.editing.portable_types import CASTABLE
-from irfuzz.mutate.patterns.decisive_near_misses import attribute, decisive, shape_of_constant, value_of_constant
+from irfuzz.mutate.patterns.attribute_constant_near_misses import (
+    attribute,
+    decisive,
+    shape_of_constant,
+    value_of_constant,
+)
 from irfuzz.mutate.patterns.neutral_nodes import neutral
 from irfuzz.mutate.patterns.pattern_draft import DraftNode, PatternDraft, filled
 from irfuzz.spec import sample_call, trait_values

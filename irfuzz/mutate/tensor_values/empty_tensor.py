@@ -11,7 +11,7 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, TensorFact
-from irfuzz.ir.inference.call_types import CallKey, hashable_attrs
+from irfuzz.ir.inference.call_output_types import CallKey, hashable_attrs
 from irfuzz.ir.inference.graph_facts import infer_call
 from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import attributes, facts_of, inputs_alike, with_sizes

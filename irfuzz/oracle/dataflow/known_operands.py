@@ -12,7 +12,7 @@ import onnx_ir as ir
 from irfuzz.execute.run_types import Value
 from irfuzz.ir.evaluation.exact_integers import ExactIntegers
 from irfuzz.oracle.numeric.dtype_thresholds import is_float
-from irfuzz.oracle.numeric.float_bounds import UNBOUNDED, bounds_after, reads
+from irfuzz.oracle.numeric.operator_value_bounds import UNBOUNDED, bounds_after, reads
 from irfuzz.oracle.value_structure import numpy_dtype
 
 if TYPE_CHECKING:

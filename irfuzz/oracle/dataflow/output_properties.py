@@ -13,21 +13,21 @@ import onnx_ir as ir
 
 from irfuzz.execute.run_types import Target, Value
 from irfuzz.facts import TensorFact, tensors_in
-from irfuzz.ir.evaluation.compute_types import stages_of
 from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.intermediate_precision import stages_of
 from irfuzz.ir.inference.opaque_nodes import is_foreign
 from irfuzz.ir.subgraphs import nodes_within
+from irfuzz.oracle.dataflow.ambiguous_resize_coordinates import rounds_sums
 from irfuzz.oracle.dataflow.masked_nan import hidden_nan, overflowing_sum
-from irfuzz.oracle.dataflow.resize_coordinates import rounds_sums
 from irfuzz.oracle.dataflow.rounding_free_nodes import rounds_nothing
 from irfuzz.oracle.dataflow.source_values import magnitude, sources_of
 from irfuzz.oracle.dataflow.subgraph_nodes import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.dataflow.undefined_behaviour import FedCall, can_be_met
+from irfuzz.oracle.dataflow.unknown_operator_rounding import UNKNOWN_TERMS, quantises, terms_of_opaque
 from irfuzz.oracle.dataflow.unspecified_nan_inf import OpenSpecials, open_specials
-from irfuzz.oracle.dataflow.unspecified_rounding import UNKNOWN_TERMS, quantises, terms_of_opaque
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, largest
 from irfuzz.oracle.value_structure import numpy_dtype
-from irfuzz.oracle.witnesses import flushes
+from irfuzz.oracle.witnesses_and_blame import flushes
 from irfuzz.spec import has_trait, trait_values, with_trait
 from irfuzz.spec.constraints.call_check import bindings
 from irfuzz.spec.constraints.expression_functions import Undefined

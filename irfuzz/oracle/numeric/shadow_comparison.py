@@ -15,7 +15,7 @@ from irfuzz.oracle.numeric.error_bound import JUMP, NEIGHBOURS, SAFETY, bound_of
 from irfuzz.oracle.numeric.perturbation import WIDE
 from irfuzz.oracle.onnx_rules.rule_verdicts import judge_by_rule, wrong_number
 from irfuzz.oracle.verdict import Fact, Symptom, Verdict
-from irfuzz.oracle.witnesses import Blame, divide, plainest, shadow_target
+from irfuzz.oracle.witnesses_and_blame import Blame, divide, plainest, shadow_target
 
 if TYPE_CHECKING:
     from irfuzz.execute.float64_shadow import ShadowRun

@@ -16,7 +16,7 @@ from irfuzz.oracle.numeric.dtype_thresholds import FACTOR, QUANTISATION_MOST, QU
 from irfuzz.oracle.numeric.error_bound import median_of
 from irfuzz.oracle.numeric.perturbation import WIDE
 from irfuzz.oracle.verdict import Fact, Symptom, Verdict
-from irfuzz.oracle.witnesses import Blame, divide, plainest
+from irfuzz.oracle.witnesses_and_blame import Blame, divide, plainest
 from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:

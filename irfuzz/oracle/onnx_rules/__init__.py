@@ -9,7 +9,7 @@ An element is *open* if ONNX's text leaves it open (NaN through Relu, Max or Arg
 rounded (the sum of two fractions), or if it is a subnormal number, which some components take for zero.
 
 The way through the files: ``known_elements`` has the type that rules take and give, ``element_movement``,
-``comparison_selection``, ``max_pooling``, ``cast_rules``, ``integer_resize`` and ``nan_inf_arithmetic`` have the
+``comparison_selection_rules``, ``max_pooling``, ``cast_rules``, ``integer_resize`` and ``nan_inf_arithmetic`` have the
 rules, ``rule_table`` has their names, which operators bear as the trait ``decided`` in ``ops/``, and
 ``rule_propagation`` follows a program. A new rule is a function, one line of the table and one of the operator's file;
 it quotes ONNX if its answer is not plain arithmetic, and gives ``None`` for a call that it does not know. It must never

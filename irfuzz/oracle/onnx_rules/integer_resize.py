@@ -16,7 +16,7 @@ _SLACK = 0.5
 _BY_LENGTH = frozenset({"align_corners", "pytorch_half_pixel", "tf_crop_and_resize"})
 """Transformations of which ONNX does not say whether the length of an axis is whole.
 
-``oracle/dataflow/resize_coordinates.py`` has them all.
+``oracle/dataflow/ambiguous_resize_coordinates.py`` has them all.
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from irfuzz.oracle.onnx_rules.comparison_selection import extreme_along
+from irfuzz.oracle.onnx_rules.comparison_selection_rules import extreme_along
 from irfuzz.oracle.onnx_rules.known_elements import Elements, Given, RuleCall, need
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from irfuzz.oracle.numeric.dtype_thresholds import huge
-from irfuzz.oracle.onnx_rules.comparison_selection import reduced_axes
+from irfuzz.oracle.onnx_rules.comparison_selection_rules import reduced_axes
 from irfuzz.oracle.onnx_rules.known_elements import Elements, Given, Rule, RuleCall, need
 
 _EDGE = 1e-3

@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from irfuzz.oracle.onnx_rules import comparison_selection, nan_inf_arithmetic
+from irfuzz.oracle.onnx_rules import comparison_selection_rules, nan_inf_arithmetic
 from irfuzz.oracle.onnx_rules.cast_rules import cast, quantise
-from irfuzz.oracle.onnx_rules.comparison_selection import elementwise, extreme, place, reduced_extreme
+from irfuzz.oracle.onnx_rules.comparison_selection_rules import elementwise, extreme, place, reduced_extreme
 from irfuzz.oracle.onnx_rules.element_movement import moved, split, trilu, where
 from irfuzz.oracle.onnx_rules.integer_resize import interpolated
 from irfuzz.oracle.onnx_rules.known_elements import Rule
@@ -28,7 +28,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "asin": function(np.arcsin),
         "cast": cast,
         "ceil": elementwise(np.ceil),
-        "clip": comparison_selection.clip,
+        "clip": comparison_selection_rules.clip,
         "cosh": function(np.abs),
         "div": binary(np.divide),
         "elu": nan_inf_arithmetic.elu,
@@ -37,8 +37,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "global_max_pool": over_places,
         "greater": elementwise(np.greater),
         "greater_or_equal": elementwise(np.greater_equal),
-        "hardmax": comparison_selection.hardmax,
-        "isinf": comparison_selection.is_infinite,
+        "hardmax": comparison_selection_rules.hardmax,
+        "isinf": comparison_selection_rules.is_infinite,
         "isnan": elementwise(np.isnan),
         "joined": moved(None),
         "leaky_relu": nan_inf_arithmetic.leaky,
@@ -53,7 +53,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "moved": moved(),
         "mul": binary(np.multiply),
         "neg": elementwise(np.negative),
-        "non_zero": comparison_selection.nonzero,
+        "non_zero": comparison_selection_rules.nonzero,
         "not": elementwise(np.logical_not),
         "only_nan": only_nan,
         "or": elementwise(np.logical_or),
@@ -68,7 +68,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "reduce_sum": reduced(),
         "reduce_sum_square": reduced(np.square),
         "reduced_magnitudes": reduced(np.abs),
-        "relu": comparison_selection.rectified,
+        "relu": comparison_selection_rules.rectified,
         "resize": interpolated,
         "rising": function(nan_inf_arithmetic.rising),
         "round": elementwise(np.rint),
@@ -80,7 +80,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "sqrt": function(np.sqrt),
         "sub": binary(np.subtract),
         "sum": nan_inf_arithmetic.total,
-        "topk": comparison_selection.top,
+        "topk": comparison_selection_rules.top,
         "trilu": trilu,
         "unbounded": function(nan_inf_arithmetic.itself),
         "where": where,

@@ -13,7 +13,7 @@ from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, resolution, vanishing
 from irfuzz.oracle.verdict import Fact, Symptom, Verdict
-from irfuzz.oracle.witnesses import LOWERED, components, plainest, rank
+from irfuzz.oracle.witnesses_and_blame import LOWERED, components, plainest, rank
 
 if TYPE_CHECKING:
     from irfuzz.execute.run_types import Target

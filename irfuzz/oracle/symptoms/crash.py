@@ -10,7 +10,7 @@ from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.message_normalization import names_of, normalise_message
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import plainest
+from irfuzz.oracle.witnesses_and_blame import plainest
 
 NAME = "crash"
 

@@ -15,7 +15,7 @@ from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.symptoms.dtype_shape_majority import divide_kinds, kind_of
 from irfuzz.oracle.value_structure import contradictions, dtype_of
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import plainest
+from irfuzz.oracle.witnesses_and_blame import plainest
 
 NAME = "type"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from irfuzz.execute.run_types import RunResult, Target
 from irfuzz.facts import Fact
 from irfuzz.oracle.value_structure import contradictions, describe
-from irfuzz.oracle.witnesses import Blame, Division, checkers_of, components, divide, rank
+from irfuzz.oracle.witnesses_and_blame import Blame, Division, checkers_of, components, divide, rank
 
 MISSING = "no output of this name"
 

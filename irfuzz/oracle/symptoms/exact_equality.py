@@ -15,7 +15,7 @@ from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.numeric.dtype_thresholds import is_float
 from irfuzz.oracle.onnx_rules.rule_verdicts import judge_by_rule, wrong_element
 from irfuzz.oracle.verdict import Fact, Symptom, Verdict
-from irfuzz.oracle.witnesses import LOWERED, Blame, Division, components, divide, plainest, shadow_target
+from irfuzz.oracle.witnesses_and_blame import LOWERED, Blame, Division, components, divide, plainest, shadow_target
 
 if TYPE_CHECKING:
     from irfuzz.execute.run_types import Target

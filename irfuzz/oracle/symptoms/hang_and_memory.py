@@ -9,7 +9,7 @@ from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import plainest
+from irfuzz.oracle.witnesses_and_blame import plainest
 
 
 def judge_hang(case: Case) -> Iterator[Verdict]:

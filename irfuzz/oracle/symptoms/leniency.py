@@ -11,7 +11,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.inference.graph_facts import constant_fact
 from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import LOWERED, components, plainest
+from irfuzz.oracle.witnesses_and_blame import LOWERED, components, plainest
 from irfuzz.spec import OpSpec, Violation, check_call, load_specs
 
 NAME = "leniency"

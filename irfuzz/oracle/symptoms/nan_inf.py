@@ -16,7 +16,7 @@ from irfuzz.oracle.numeric.dtype_thresholds import huge, is_float
 from irfuzz.oracle.numeric.shadow_comparison import measure_of
 from irfuzz.oracle.onnx_rules.rule_verdicts import judge_by_rule, wrong_class
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import Division, divide, plainest
+from irfuzz.oracle.witnesses_and_blame import Division, divide, plainest
 
 NAME = "nan-inf"
 

@@ -10,11 +10,11 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.execute.run_types import RunResult, Stage, Target
-from irfuzz.ir.inference.call_types import schema_of
+from irfuzz.ir.inference.call_output_types import schema_of
 from irfuzz.ir.inlining import function_of
 from irfuzz.oracle.dataflow.known_operands import FedCall
 from irfuzz.oracle.dataflow.undefined_behaviour import BROKEN_RULE
-from irfuzz.oracle.witnesses import VARIANTS
+from irfuzz.oracle.witnesses_and_blame import VARIANTS
 from irfuzz.spec import load_specs, trait_values
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.message_normalization import names_of, normalise_message
 from irfuzz.oracle.symptoms.refusal_justification import body_of_error, broken_by_optimiser
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.oracle.witnesses import components, plainest
+from irfuzz.oracle.witnesses_and_blame import components, plainest
 
 NAME = "rejection"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from onnx import defs
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.inference.call_types import schema_of
+from irfuzz.ir.inference.call_output_types import schema_of
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import nodes_within
 from irfuzz.reduce.session import Session

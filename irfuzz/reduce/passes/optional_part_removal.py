@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import onnx.defs
 import onnx_ir as ir
 
-from irfuzz.ir.inference.call_types import schema_of
+from irfuzz.ir.inference.call_output_types import schema_of
 from irfuzz.ir.inlining import function_of
 from irfuzz.ir.program import Program
 from irfuzz.reduce.session import Change, NotPossible, Session, infer_anew

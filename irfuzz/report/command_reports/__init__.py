@@ -4,7 +4,7 @@ The functions are pure: a result goes in, text comes out; the same result gives 
 version. Names from models are escaped in HTML.
 
 One module for each command: `finding_list` (`irfuzz findings`), `coverage` (`irfuzz coverage`), `genetic_search`
-(`irfuzz evolve`), `numeric_analysis` (`irfuzz analyze`). A check has four: `check_known_issues` labels its result,
+(`irfuzz evolve`), `numeric_analysis` (`irfuzz analyze`). A check has four: `known_issue_labels` labels its result,
 then `check_text`, `check_json` and `check_page` write it.
 
 A new report has `as_text` and `as_json`, and `as_html` if a page helps. Do not print, parse arguments or run targets

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from irfuzz.localize.check_result import CheckResult, Located
-from irfuzz.localize.divergence import Divergence
+from irfuzz.localize.disagreement_grouping import Divergence
 from irfuzz.localize.nodes.causal_testing import Causes
 from irfuzz.localize.nodes.localization_map import LocalizationMap
 from irfuzz.oracle.cradle_distances import unique

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from irfuzz.execute.run_types import Target
 from irfuzz.localize.check_result import CheckResult, Located
-from irfuzz.localize.comparison.output_statistics import OutputDistance
-from irfuzz.localize.divergence import Divergence
+from irfuzz.localize.comparison.graph_output_distances import OutputDistance
+from irfuzz.localize.disagreement_grouping import Divergence
 from irfuzz.localize.nodes.causal_testing import T1, Causes
 from irfuzz.localize.nodes.isolated_replay import Replayed, ReplayOutcome
 from irfuzz.localize.nodes.localization_map import MapLayer
 from irfuzz.localize.nodes.node_search import FAILURES
 from irfuzz.oracle.cradle_distances import CLASS_BINS, MAD_BINS, Inconsistency, Metric, unique
-from irfuzz.oracle.witnesses import REFERENCE
+from irfuzz.oracle.witnesses_and_blame import REFERENCE
 
 SHOWN = 8
 """So many entries of a list are printed; JSON and the page have all."""

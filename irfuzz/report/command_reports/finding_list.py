@@ -11,7 +11,7 @@ from typing import Any
 
 from irfuzz.errors import UsageError
 from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
-from irfuzz.findings.suspect_group import alike
+from irfuzz.findings.suspect_finding_groups import alike
 
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
@@ -78,7 +78,7 @@ def _count_of(rows: Sequence[Sequence[ListedFinding]]) -> str:
 
 
 def by_group(found: Sequence[ListedFinding]) -> list[list[ListedFinding]]:
-    """Suspects that are alike (``suspect_group``) together, in the order of the first of each group."""
+    """Suspects that are alike (``suspect_finding_groups``) together, in the order of the first of each group."""
     return [[found[place] for place in row] for row in alike([str(entry.about.get("group", "")) for entry in found])]
 
 

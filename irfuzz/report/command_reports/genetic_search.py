@@ -17,7 +17,7 @@ from irfuzz.frontends.onnx_file import save_file
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.bundle import HANG_SECONDS, module_files, need_manifest
 from irfuzz.report.repro_scripts.full_script import ReproSpec, can_run, repro_source
-from irfuzz.search.evolve import EvolutionOutcome, EvolutionPlan, EvolutionWitness
+from irfuzz.search.input_weight_evolution import EvolutionOutcome, EvolutionPlan, EvolutionWitness
 
 SCHEMA = 1
 

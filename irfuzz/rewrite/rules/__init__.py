@@ -5,7 +5,7 @@ promise true. It draws from the given choices alone, and what cannot be done ret
 edited.
 
 Read ``neutral_elements`` first: one builder and one table line each. Then ``inverse_movements``,
-``elementwise_algebra`` and ``operator_decomposition``; ``convolution``, ``pooling``, ``separable_convolution`` and
+``elementwise_equivalents`` and ``operator_decomposition``; ``convolution``, ``pooling``, ``separable_convolution`` and
 ``image_scaling`` are for layers of images, ``recurrent_layout`` and ``recurrent_unrolling`` for RNN, GRU and LSTM.
 
 A new rewrite is a line in the ``REWRITES`` of its module, and a new module one line in ``rewrite_table``. Pattern and

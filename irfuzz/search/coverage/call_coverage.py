@@ -13,7 +13,7 @@ from irfuzz.facts import TensorFact, tensors_in
 from irfuzz.generate.synthesis_steps.covered_features import spelled, spelled_attribute, spelled_input
 from irfuzz.ir.program_view import ProgramView
 from irfuzz.ir.value import fact_of
-from irfuzz.search.coverage.call_space import INPUT, SCHEMA, Space
+from irfuzz.search.coverage.coverable_call_space import INPUT, SCHEMA, Space
 from irfuzz.spec.operator_registry import load_specs
 
 CRITERIA = ("input", "parameter", "sequence")

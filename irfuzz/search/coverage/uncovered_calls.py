@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.ir.program_view import ProgramView
 from irfuzz.search.coverage.call_coverage import Coverage
-from irfuzz.search.coverage.call_space import Space
+from irfuzz.search.coverage.coverable_call_space import Space
 
 _ALONE = 0.02
 """Worth of a call that is not known to bring anything: nothing is given up for good."""

@@ -15,7 +15,7 @@ from irfuzz.spec.constraints.attribute_types import KINDS
 from irfuzz.spec.constraints.dimension_patterns import DimensionPattern, PatternItem
 from irfuzz.spec.constraints.expression import Expression, truth
 from irfuzz.spec.constraints.expression_functions import Undefined
-from irfuzz.spec.constraints.nested_inputs import wrong_kind
+from irfuzz.spec.constraints.sequence_optional_inputs import wrong_kind
 from irfuzz.spec.operator_spec import FormalParameter, OpSpec, Overlay, Patterns, ValueDomain, Violation
 
 DTYPE_NAMES: Mapping[ir.DataType, str] = {d: d.name.lower() for d in ir.DataType}
@@ -97,7 +97,8 @@ def check_remembered(
     Args:
         spec: the operator version.
         inputs: as for ``check_call``.
-        attrs: ``(name, attribute type, value)``, all hashable (``irfuzz.ir.inference.call_types.hashable_attrs``).
+        attrs: ``(name, attribute type, value)``, all hashable
+            (``irfuzz.ir.inference.call_output_types.hashable_attrs``).
     """
     formals = checker(spec).formals
     last = len(formals) - 1

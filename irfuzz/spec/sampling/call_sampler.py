@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.facts import Fact, TensorFact, tensors_in
-from irfuzz.spec.constraints.nested_inputs import type_text
+from irfuzz.spec.constraints.sequence_optional_inputs import type_text
 from irfuzz.spec.operator_spec import OpSpec, SampledCall, Unusual
 from irfuzz.spec.sampling.draw_attempt import DrawAttempt
 from irfuzz.spec.sampling.sampled_input import allowed_types

@@ -15,7 +15,7 @@ from irfuzz.facts import Fact, SequenceFact, TensorFact, tensors_in
 from irfuzz.spec.constraints.call_check import DTYPE_NAMES, check_call, choose
 from irfuzz.spec.constraints.expression import Expression
 from irfuzz.spec.constraints.expression_functions import Undefined
-from irfuzz.spec.constraints.nested_inputs import always_nested, outer_of
+from irfuzz.spec.constraints.sequence_optional_inputs import always_nested, outer_of
 from irfuzz.spec.operator_spec import AttrSpec, FormalParameter, OpSpec, SampledCall, SampledInput, Unusual, ValueDomain
 from irfuzz.spec.sampling.draw_order import DrawStep, make_plan
 from irfuzz.spec.sampling.sampled_input import allowed_types, exact_input, fitting_types, given_input, value_range

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from irfuzz.export.array.support.dtype_conversions import cast, wide
 from irfuzz.export.array.support.elementwise import logistic, soft_max
-from irfuzz.export.array.support.numbers import cast, wide
 
 
 def swiglu(a, b, alpha=1.0):

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import cast, doubled, is_real, whole, wide
+from irfuzz.export.array.support.dtype_conversions import cast, doubled, is_real, whole, wide
 from irfuzz.export.size_arithmetic.result_shapes import flat_sizes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import number
+from irfuzz.export.array.support.dtype_conversions import number
 from irfuzz.export.size_arithmetic.result_shapes import empty_stack_sizes
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from irfuzz.export.array.support.dtype_conversions import cast, whole, wide
 from irfuzz.export.array.support.elementwise import soft_max
-from irfuzz.export.array.support.numbers import cast, whole, wide
 
 
 def loss_of(logs, target, weight, reduction, ignore_index):

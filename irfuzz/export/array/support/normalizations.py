@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import cast, is_real, wide
+from irfuzz.export.array.support.dtype_conversions import cast, is_real, wide
 
 
 def of_channels(x, vector):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import cast, doubled, whole
-from irfuzz.export.array.support.windows import integer_conv
+from irfuzz.export.array.support.convolutions_and_pools import integer_conv
+from irfuzz.export.array.support.dtype_conversions import cast, doubled, whole
 
 
 def fitted(x, parameter, axis, block):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from irfuzz.export.array.support.dtype_conversions import cast, wide
 from irfuzz.export.array.support.elementwise import logistic, soft_plus
-from irfuzz.export.array.support.numbers import cast, wide
 
 ACTIVATIONS = {
     "affine": (1.0, 0.0),

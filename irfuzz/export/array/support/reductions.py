@@ -7,8 +7,18 @@ import math
 
 import numpy as np
 
+from irfuzz.export.array.support.dtype_conversions import (
+    cast,
+    doubled,
+    highest,
+    ints,
+    is_real,
+    lowest,
+    number,
+    whole,
+    wide,
+)
 from irfuzz.export.array.support.elementwise import div
-from irfuzz.export.array.support.numbers import cast, doubled, highest, ints, is_real, lowest, number, whole, wide
 from irfuzz.export.size_arithmetic.result_shapes import reduced_axes
 
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import cast, doubled, ints, is_real
+from irfuzz.export.array.support.dtype_conversions import cast, doubled, ints, is_real
 from irfuzz.export.size_arithmetic.resized_axes import region_ends, resize_targets, resized_axes
 
 

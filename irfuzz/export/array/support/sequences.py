@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import number
+from irfuzz.export.array.support.dtype_conversions import number
 
 
 def sequence_at(sequence, position):

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from irfuzz.export.array.support.numbers import cast, doubled, number
+from irfuzz.export.array.support.dtype_conversions import cast, doubled, number
 
 
 def hann_window(size, output_datatype, periodic=1):

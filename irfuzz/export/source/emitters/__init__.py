@@ -5,7 +5,7 @@ An emitter reads the node's attributes, defaults and forms for its opset and nam
 is in `export/torch/support` and `export/tensorflow/support`, whose families have the same names. What cannot be
 expressed exactly raises `Unsupported` with the reason.
 
-Read `elementwise` and `convolutions` first, then any family; `control_flow_nodes` writes blocks.
+Read `elementwise` and `convolutions` first, then any family; `control_flow_and_sequences` writes blocks.
 
 To add an operator: an emitter here, a line in `source/emitter_table.py`, and a function of that name in both
 `support/` folders. Do not import from `export/array`, and do not compute elements here: NumPy's lowering is a witness

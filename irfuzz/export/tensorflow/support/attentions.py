@@ -7,8 +7,8 @@ import math
 
 import tensorflow as tf
 
-from irfuzz.export.tensorflow.support.arrays import dims
-from irfuzz.export.tensorflow.support.numbers import cast, single
+from irfuzz.export.tensorflow.support.array_tensor_conversion import dims
+from irfuzz.export.tensorflow.support.dtype_conversions import cast, single
 
 
 def swiglu(a, b, alpha=1.0):

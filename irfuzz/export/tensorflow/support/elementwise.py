@@ -7,8 +7,8 @@ import math
 
 import tensorflow as tf
 
-from irfuzz.export.tensorflow.support.arrays import sizes_of
-from irfuzz.export.tensorflow.support.numbers import UNSIGNED, cast, divide_int, exact_int, single
+from irfuzz.export.tensorflow.support.array_tensor_conversion import sizes_of
+from irfuzz.export.tensorflow.support.dtype_conversions import UNSIGNED, cast, divide_int, exact_int, single
 from irfuzz.export.tensorflow.support.reductions import arg_max
 
 

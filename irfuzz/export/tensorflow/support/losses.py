@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from irfuzz.export.tensorflow.support.numbers import single
+from irfuzz.export.tensorflow.support.dtype_conversions import single
 
 
 def nll_loss(x, target, weight=None, reduction="mean", ignore_index=None):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from irfuzz.export.tensorflow.support.arrays import dims
-from irfuzz.export.tensorflow.support.numbers import cast, single
+from irfuzz.export.tensorflow.support.array_tensor_conversion import dims
+from irfuzz.export.tensorflow.support.dtype_conversions import cast, single
 
 
 def along_channels(x, vector):

@@ -7,10 +7,10 @@ import math
 
 import tensorflow as tf
 
-from irfuzz.export.tensorflow.support.arrays import dims
-from irfuzz.export.tensorflow.support.numbers import cast, single
-from irfuzz.export.tensorflow.support.products import product
-from irfuzz.export.tensorflow.support.windows import integer_conv
+from irfuzz.export.tensorflow.support.array_tensor_conversion import dims
+from irfuzz.export.tensorflow.support.convolutions_and_pools import integer_conv
+from irfuzz.export.tensorflow.support.dtype_conversions import cast, single
+from irfuzz.export.tensorflow.support.matrix_products import product
 
 
 def quantization_grid(x, parameter, axis, block_size=0):

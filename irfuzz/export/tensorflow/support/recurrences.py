@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from irfuzz.export.tensorflow.support.arrays import dims
+from irfuzz.export.tensorflow.support.array_tensor_conversion import dims
+from irfuzz.export.tensorflow.support.dtype_conversions import single
 from irfuzz.export.tensorflow.support.elementwise import log_one_plus_exp
-from irfuzz.export.tensorflow.support.numbers import single
 
 
 def activation(name, x, alpha, beta):

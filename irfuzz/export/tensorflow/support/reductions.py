@@ -8,9 +8,9 @@ import math
 import tensorflow as tf
 
 from irfuzz.export.size_arithmetic.result_shapes import reduced_axes
-from irfuzz.export.tensorflow.support.arrays import dims, known
-from irfuzz.export.tensorflow.support.numbers import cast, exact_int, single
-from irfuzz.export.tensorflow.support.products import widened
+from irfuzz.export.tensorflow.support.array_tensor_conversion import dims, known
+from irfuzz.export.tensorflow.support.dtype_conversions import cast, exact_int, single
+from irfuzz.export.tensorflow.support.matrix_products import widened
 
 
 def total(x, axes, keepdims):

@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from irfuzz.export.size_arithmetic.resized_axes import region_ends, resize_targets, resized_axes
-from irfuzz.export.tensorflow.support.arrays import dims
-from irfuzz.export.tensorflow.support.numbers import cast
+from irfuzz.export.tensorflow.support.array_tensor_conversion import dims
+from irfuzz.export.tensorflow.support.dtype_conversions import cast
 
 
 def resize(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from irfuzz.export.size_arithmetic.result_shapes import empty_stack_sizes
-from irfuzz.export.tensorflow.support.arrays import ints, known, sizes_of
+from irfuzz.export.tensorflow.support.array_tensor_conversion import ints, known, sizes_of
 
 
 def stacked(tensors, axis, dtype=None, shape=None):

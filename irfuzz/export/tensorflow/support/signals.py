@@ -8,8 +8,8 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from irfuzz.export.tensorflow.support.arrays import dims, known
-from irfuzz.export.tensorflow.support.numbers import cast
+from irfuzz.export.tensorflow.support.array_tensor_conversion import dims, known
+from irfuzz.export.tensorflow.support.dtype_conversions import cast
 from irfuzz.export.tensorflow.support.reductions import axis_number
 
 

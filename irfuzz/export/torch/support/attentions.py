@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from irfuzz.export.torch.support.numbers import bits, single, unbits
+from irfuzz.export.torch.support.dtype_conversions import bits, single, unbits
 
 
 def swiglu(a, b, alpha=1.0):

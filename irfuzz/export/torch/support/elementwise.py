@@ -8,7 +8,16 @@ import math
 import torch
 import torch.nn.functional as F  # noqa: N812 - as torch's own documentation calls it
 
-from irfuzz.export.torch.support.numbers import bits, cast, divide_int, exact_int, ordered, single, unbits, unordered
+from irfuzz.export.torch.support.dtype_conversions import (
+    bits,
+    cast,
+    divide_int,
+    exact_int,
+    ordered,
+    single,
+    unbits,
+    unordered,
+)
 
 
 def add(a, b):

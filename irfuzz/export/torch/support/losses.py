@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.torch.support.numbers import single
+from irfuzz.export.torch.support.dtype_conversions import single
 
 
 def nll_loss(x, target, weight=None, reduction="mean", ignore_index=None):

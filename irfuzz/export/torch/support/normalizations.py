@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.torch.support.numbers import cast, single
+from irfuzz.export.torch.support.dtype_conversions import cast, single
 
 
 def along_channels(x, vector):

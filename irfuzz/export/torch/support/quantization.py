@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import torch
 
-from irfuzz.export.torch.support.numbers import cast, single
-from irfuzz.export.torch.support.windows import integer_conv
+from irfuzz.export.torch.support.convolutions_and_pools import integer_conv
+from irfuzz.export.torch.support.dtype_conversions import cast, single
 
 
 def quantization_grid(x, parameter, axis, block_size=0):

@@ -6,7 +6,16 @@ from __future__ import annotations
 import torch
 
 from irfuzz.export.size_arithmetic.result_shapes import reduced_axes
-from irfuzz.export.torch.support.numbers import cast, divide_int, exact_int, highest, lowest, ordered, single, unordered
+from irfuzz.export.torch.support.dtype_conversions import (
+    cast,
+    divide_int,
+    exact_int,
+    highest,
+    lowest,
+    ordered,
+    single,
+    unordered,
+)
 
 
 def total(x, axes, keepdims):

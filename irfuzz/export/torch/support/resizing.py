@@ -8,7 +8,7 @@ import math
 import torch
 
 from irfuzz.export.size_arithmetic.resized_axes import region_ends, resize_targets, resized_axes
-from irfuzz.export.torch.support.numbers import bits, unbits
+from irfuzz.export.torch.support.dtype_conversions import bits, unbits
 
 
 def resize(

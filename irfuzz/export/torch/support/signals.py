@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from irfuzz.export.torch.support.numbers import cast
+from irfuzz.export.torch.support.dtype_conversions import cast
 
 
 def cosine_window(size, weights, periodic, dtype):
