@@ -25,7 +25,7 @@ from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
-from irfuzz.frontends.onnx_checker import OnnxChecker
+from irfuzz.frontends.isolated_onnx import OnnxChecker
 from irfuzz.frontends.onnx_file import find_models, load_seed
 from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs

@@ -25,7 +25,7 @@ import numpy as np
 import onnx
 
 from benchmarks.large_models import MODELS
-from irfuzz.frontends.onnx_checker import OnnxChecker
+from irfuzz.frontends.isolated_onnx import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.covering_program_synthesis import Synthesis, synthesize
 from irfuzz.generate.input_values import make_inputs

@@ -38,7 +38,7 @@ def seeds_of(
         UsageError: none loads.
     """
     from irfuzz.frontends.framework_conversion import Converters
-    from irfuzz.frontends.onnx_checker import OnnxChecker
+    from irfuzz.frontends.isolated_onnx import OnnxChecker
     from irfuzz.frontends.onnx_file import find_models, load_seed
 
     files, problems = find_models(paths)

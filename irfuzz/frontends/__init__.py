@@ -20,7 +20,7 @@ The way through the files:
 * ``model_kind_detection`` finds out what kind of model a path names, and reads at most a byte of the file for that.
 * ``onnx_file`` reads and writes. ``load_seed`` has all steps in order: read, convert, decode, check, infer, complete.
   ``regular_file``, ``external_data`` and ``weight_splitting`` get the bytes and the weights.
-* ``onnx_checker``, with ``onnx_checker_worker``, runs onnx's parsers, checker and version converter in a worker.
+* ``isolated_onnx``, with ``isolated_onnx_worker``, runs onnx's parsers, checker and version converter in a worker.
 * ``opset_upgrade`` converts models below opset 9, ``unknown_operators`` refuses operators that ONNX lacks, and
   ``opaque_output_types`` asks a runtime for the types of opaque nodes.
 * ``framework_conversion`` has the table ``FRONT_ENDS`` and runs the files in ``workers``.

@@ -16,8 +16,8 @@ from google.protobuf.message import DecodeError
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.frontends.external_data import inline_external
 from irfuzz.frontends.framework_conversion import Converters
+from irfuzz.frontends.isolated_onnx import OnnxChecker
 from irfuzz.frontends.model_kind_detection import is_factory, is_saved_model, source_of
-from irfuzz.frontends.onnx_checker import OnnxChecker
 from irfuzz.frontends.opaque_output_types import complete_types, untyped
 from irfuzz.frontends.opset_upgrade import OLDEST, opset_of, upgraded, with_default_domain
 from irfuzz.frontends.regular_file import open_plain

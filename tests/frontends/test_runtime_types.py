@@ -14,7 +14,7 @@ from onnx import helper
 from irfuzz.facts import MAP, OpaqueFact, SequenceFact, TensorFact
 from irfuzz.frontends import opaque_output_types
 from irfuzz.frontends.framework_conversion import Converters
-from irfuzz.frontends.onnx_checker import OnnxChecker
+from irfuzz.frontends.isolated_onnx import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.inference.opaque_nodes import is_typed
 from tests.contrib import MODELS, embedded, saved, unknown

@@ -12,7 +12,7 @@ from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.frontends.framework_conversion import Converters
-from irfuzz.frontends.onnx_checker import OnnxChecker
+from irfuzz.frontends.isolated_onnx import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.inference.opaque_nodes import is_typed

@@ -47,7 +47,7 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.config import Layout
     from irfuzz.frontends.framework_conversion import Converters
-    from irfuzz.frontends.onnx_checker import OnnxChecker
+    from irfuzz.frontends.isolated_onnx import OnnxChecker
     from irfuzz.frontends.onnx_file import find_models, load_seed, save_file
     from irfuzz.ir.inlining import without_functions
     from irfuzz.ir.input_defaults import at_defaults

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _seeds_for(trace: Trace, places: list[Path] | None, path: Path) -> dict[str, Program]:
     """The seed and donors of a trace, by digest, as far as they are found."""
-    from irfuzz.frontends.onnx_checker import OnnxChecker
+    from irfuzz.frontends.isolated_onnx import OnnxChecker
     from irfuzz.frontends.onnx_file import find_models, load_seed
     from irfuzz.generate.one_node_programs import sprouts
 

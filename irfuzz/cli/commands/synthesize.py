@@ -44,7 +44,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.frontends.onnx_checker import OnnxChecker
+    from irfuzz.frontends.isolated_onnx import OnnxChecker
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.generate.covering_program_synthesis import synthesize
     from irfuzz.generate.graph_inputs.input_annotation import fixed

@@ -16,7 +16,7 @@ import numpy as np
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as state  # pyright: ignore[reportAttributeAccessIssue]
 
-from . import ort_passes
+from . import ort_pass_discovery
 from .runs import Answer, Course, Failure, attempt, each, named
 
 # Element types that numpy itself does not have. Their elements travel as raw bytes, packed as ONNX packs them.
@@ -209,7 +209,7 @@ def _optimised(model: bytes, options: dict[str, Any], providers: list[str]) -> b
             given, made, providers=providers, disabled_optimizers=_names(options, "first")
         )
 
-    return ort_passes.saved(model, begin, _options(options))
+    return ort_pass_discovery.saved(model, begin, _options(options))
 
 
 def _session(model: bytes, options: dict[str, Any], providers: list[str], told: list[str]) -> Any:
@@ -227,13 +227,13 @@ def _session(model: bytes, options: dict[str, Any], providers: list[str], told: 
     if not tell:
         return begin(off, given)
     if tell == "registered":
-        told += ort_passes.registered(begin, options_again, off, rules)
+        told += ort_pass_discovery.registered(begin, options_again, off, rules)
         return begin(off, given)
     given.log_severity_level = 1
-    session = ort_passes.logged(lambda: begin(off, given), told, ort_passes.MODIFIED)
-    if rules and any(ort_passes.RULES.fullmatch(name) for name in told):
+    session = ort_pass_discovery.logged(lambda: begin(off, given), told, ort_pass_discovery.MODIFIED)
+    if rules and any(ort_pass_discovery.RULES.fullmatch(name) for name in told):
         known = _names(options, "other_rules")
-        told += ort_passes.fired_rules(begin, options_again, [*off, *known], rules)
+        told += ort_pass_discovery.fired_rules(begin, options_again, [*off, *known], rules)
     return session
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from irfuzz.errors import InvalidProgram
 from irfuzz.isolate import Limits, Reply, Worker, WorkerSpec
 
-_HANDLER = Path(__file__).with_name("onnx_checker_worker.py")
+_HANDLER = Path(__file__).with_name("isolated_onnx_worker.py")
 _HOW = {
     "crash": "crashed on it",
     "exited": "ended on it",
