@@ -79,7 +79,7 @@ def test_what_the_framework_raises_is_a_rejection_and_what_is_not_written_is_uns
 
 
 def test_modules_do_not_see_each_others_names(worker: ModuleType) -> None:
-    load = sys.modules[f"{worker.__name__}.generated"].load
+    load = sys.modules[f"{worker.__name__}.generated_module_runner"].load
     first = load("A = 1\n\n\ndef f():\n    return A\n")
     second = load("A = 2\n\n\ndef f():\n    return A\n")
     assert (first["f"](), second["f"]()) == (1, 2)
