@@ -18,7 +18,7 @@ from irfuzz.ir.evaluation.exact_integers import ExactIntegers
 from irfuzz.ir.inlining import without_functions
 from irfuzz.oracle.dataflow.concrete_sizes import sized
 from irfuzz.oracle.dataflow.output_properties import Dataflow, path_to
-from irfuzz.oracle.numeric.dtype_thresholds import FACTOR, SCREEN, SCREEN_FEW, is_float, resolution, worth_a_look
+from irfuzz.oracle.numeric.dtype_thresholds import FACTOR, SCREEN, is_float, resolution, worth_a_look
 from irfuzz.oracle.numeric.perturbation import Perturbations, Rerun, measure
 from irfuzz.oracle.onnx_rules import DecidedValues
 from irfuzz.oracle.symptoms.dtype_shape_majority import accepted
@@ -289,9 +289,7 @@ class Case:
         dtype = numpy_dtype(fact.dtype)
         shape = fact.static_shape
         first: np.ndarray | None = None
-        # The smallest bound that the numeric oracle can come to, so nothing is lost here.
         eps = resolution(dtype) if is_float(dtype) else 0.0
-        limit = (FACTOR if self._shadow is None else SCREEN_FEW) * eps
         for result in self.ran:
             value = result.outputs.get(name)
             if not isinstance(value, np.ndarray) or value.dtype != dtype:
@@ -304,13 +302,18 @@ class Case:
                         return False
             if value.shape != shape:
                 return False
-            if value is not first and not _close(first, value, limit):
-                if self._shadow is None or not eps or not _close(first, value, SCREEN * eps):
-                    return False
-                d = difference(first, value)
-                if worth_a_look(value, first, eps * min(d.max_a, d.max_b), eps):
-                    return False
+            if value is not first and not self._alike(first, value, eps):
+                return False
         return True
+
+    def _alike(self, one: np.ndarray, other: np.ndarray, eps: float) -> bool:
+        """Whether two tensors differ by less than the smallest bound that the numeric oracle can come to."""
+        if self._shadow is None or not eps:
+            return _close(one, other, FACTOR * eps)
+        d = difference(one, other)
+        if d.mismatched or d.max_abs > SCREEN * eps * min(d.max_a, d.max_b):
+            return False
+        return not d.max_abs or not worth_a_look(other, one, eps * min(d.max_a, d.max_b), eps)
 
     def _agreed_nested(self, name: str, fact: Fact) -> bool:
         """The same for sequences, optionals and whatever irfuzz has no fact for; exact."""

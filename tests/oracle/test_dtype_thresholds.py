@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 from irfuzz.oracle import Symptom, judge, signature, title
+from irfuzz.oracle.numeric.dtype_thresholds import worth_a_look
 
 pytestmark = pytest.mark.unit
 
@@ -243,3 +246,26 @@ def test_one_verdict_a_component_on_its_worst_output(parse, run):
     results = [run("a", outputs=good), run("b", outputs=good), run("c", outputs=bad)]
     (verdict,) = judge(program, {"x": y}, results)
     assert (verdict.output, verdict.element) == ("q", "q[1]")
+
+
+@pytest.mark.parametrize(
+    ("values", "factors", "looked_at"),
+    [
+        ([1e38, 1e-3, 2e-3, 3e-3], [1, 1.001, 1.001, 1], True),
+        ([1e38, 1e-3, 2e-3, 3e-3], [1, 1.0001, 1.0001, 1], False),
+        ([1.0, 1e-9, 2e-11, 3e-20], [1, 1.001, 1.001, 1.001], True),
+        ([1.0, 0.5, 0.25, 0.1, 1e-9], [1, 1, 1, 1, 1.001], False),
+        ([1.0, 1e-40, 1e-40, 1e-40], [1, 2, 2, 2], False),
+        ([1e38, 0.0, 0.0, 0.0, 0.0, 1e-3], [1, 1, 1, 1, 1, 1.001], True),
+        ([1.0, math.inf, 1e-9, 1e-9], [1, 1, 1.001, 1.001], True),
+        ([1.0, 1.0, 1.0, 1.0], [1, 1 + 2**-23, 1, 1], False),
+        ([1.0, 1.0, 1.0, 1.0], [1, 1.00001, 1, 1], True),
+    ],
+)
+def test_small_elements_beside_huge_ones_are_looked_at_if_many_differ(
+    values: list[float], factors: list[float], looked_at: bool
+) -> None:
+    one = np.array(values, np.float32)
+    other = np.array([v * f for v, f in zip(values, factors, strict=True)], np.float32)
+    eps = 2.0**-23
+    assert worth_a_look(other, one, eps * float(np.abs(one[np.isfinite(one)]).max()), eps) == looked_at

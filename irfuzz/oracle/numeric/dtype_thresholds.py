@@ -24,6 +24,10 @@ SCREEN = 25.0
 SCREEN_FEW, SCREEN_SHARE = 3.0, 1e-4
 """Or by more than a few, where an element differs by this share of itself: small elements beside large ones."""
 
+SCREEN_MANY, SCREEN_APART = 0.125, 5e-4
+"""Or by less than a floor, if this part of its elements differs by this share of itself: many small ones beside a huge
+one, which the floor follows."""
+
 HUGE = {np.dtype(np.float64): 1e300, np.dtype(np.float32): 1e30, np.dtype(ml_dtypes.bfloat16): 1e30}
 """From this magnitude on, whether a sum overflows depends on its order; for smaller types 1/16 of the range."""
 
@@ -34,7 +38,7 @@ _finfo: Callable[[np.dtype], Any] = ml_dtypes.finfo  # not typed there
 
 
 def worth_a_look(a: np.ndarray, b: np.ndarray, floor: float, eps: float) -> bool:
-    """Whether two tensors without NaN and infinity differ by so much that a shadow should decide.
+    """Whether two tensors differ by so much that a shadow should decide; NaN and infinity in both count as equal.
 
     Args:
         a: one.
@@ -42,11 +46,16 @@ def worth_a_look(a: np.ndarray, b: np.ndarray, floor: float, eps: float) -> bool
         floor: what correct components differ by.
         eps: resolution of their type.
     """
-    distance = np.abs(np.subtract(a, b, dtype=np.float64))
+    with np.errstate(invalid="ignore"):  # equal infinities
+        distance = np.abs(np.subtract(a, b, dtype=np.float64))
     if not distance.size or distance.max() > SCREEN * floor:
         return bool(distance.size)
-    share = max(SCREEN_SHARE, SCREEN * eps)
-    return bool(((distance > SCREEN_FEW * floor) & (distance > share * np.abs(b.astype(np.float64)))).any())
+    size, share = np.abs(b.astype(np.float64)), max(SCREEN_SHARE, SCREEN * eps)
+    if ((distance > SCREEN_FEW * floor) & (distance > share * size)).any():
+        return True
+    normal = size > smallest(b.dtype)
+    apart = normal & (distance > max(SCREEN_APART, SCREEN * eps) * size)
+    return bool(apart.any() and apart.sum() >= SCREEN_MANY * normal.sum())
 
 
 @functools.cache
