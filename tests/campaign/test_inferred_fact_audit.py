@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,7 @@ from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import set_fact
-
-pytestmark = [pytest.mark.backend]
+from tests.campaign.running import planted
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -34,10 +35,12 @@ def runner() -> Iterator[Runner]:
         yield opened
 
 
+@pytest.mark.backend
 def test_right_facts_are_counted(runner: Runner) -> None:
     assert audit(runner, Program.from_proto(parser.parse_model(MODEL)), INPUTS) == 3
 
 
+@pytest.mark.backend
 @pytest.mark.parametrize("wrong", [{"low": 2.0}, {"shape": (2, 2)}, {"dtype": ir.DataType.DOUBLE}])
 def test_a_wrong_fact_is_named(runner: Runner, wrong: dict[str, Any]) -> None:
     program = Program.from_proto(parser.parse_model(MODEL))
@@ -52,5 +55,50 @@ def test_a_wrong_fact_is_named(runner: Runner, wrong: dict[str, Any]) -> None:
 
 
 def test_without_both_witnesses_nothing_is_said() -> None:
-    with Runner(resolve(WITNESSES[:1])) as alone:
+    with Runner(resolve(WITNESSES[1:])) as alone:
         assert audit(alone, Program.from_proto(parser.parse_model(MODEL)), INPUTS) == 0
+
+
+def wrong_program(name: str, **wrong: Any) -> Program:
+    program = Program.from_proto(parser.parse_model(MODEL))
+    value = program.value(name)
+    assert value is not None
+    fact = program.fact(value)
+    assert isinstance(fact, TensorFact)
+    set_fact(value, replace(fact, **wrong))
+    return program
+
+
+@pytest.fixture(scope="module")
+def pair(root: Path) -> Iterator[Runner]:
+    """The reference evaluator under both names, and beside them one that is wrong."""
+    (reference,) = resolve(["reference"])
+    other = replace(reference, name=WITNESSES[0])
+    with contextlib.chdir(root), Runner([*resolve([planted("WrongNumbers")]), other, reference]) as opened:
+        yield opened
+
+
+def test_two_that_agree_with_a_fact_or_contradict_it(pair: Runner) -> None:
+    assert audit(pair, Program.from_proto(parser.parse_model(MODEL)), INPUTS) == 3
+    with pytest.raises(WrongFact, match=r"the fact of 't' \(Transpose\) is wrong: .* on onnxruntime:disabled and ref") as told:
+        audit(pair, wrong_program("t", low=2.0), INPUTS)
+    assert told.value.op == "Transpose"
+
+
+def test_what_one_alone_contradicts_is_no_wrong_fact(root: Path) -> None:
+    with contextlib.chdir(root):
+        (liar,) = resolve([planted("WrongNumbers")])
+        (reference,) = resolve(["reference"])
+        with Runner([replace(liar, name=WITNESSES[0]), reference]) as opened:
+            program = wrong_program("y", high=405.0)  # the largest output is exp(5), about 148
+            assert audit(opened, program, INPUTS) == 3
+            low = wrong_program("y", high=148.9)
+            assert audit(opened, low, INPUTS) == 3, "one that adds 1 contradicts it, the other does not"
+
+
+def test_a_model_that_does_not_run_says_nothing(root: Path) -> None:
+    with contextlib.chdir(root):
+        (refuses,) = resolve([planted("Raises")])
+        (reference,) = resolve(["reference"])
+        with Runner([replace(refuses, name=WITNESSES[0]), reference]) as opened:
+            assert audit(opened, wrong_program("t", low=2.0), INPUTS) == 3

@@ -25,7 +25,7 @@ CASE = Testcase(3, 5, CorpusEntry("d", "s", 1, 1), PROGRAM, PROGRAM)
 
 
 def edit(relation: Relation, pattern: str = "") -> Edit:
-    return Edit("m", "site", "detail", relation, pattern=pattern)
+    return Edit("m", 1, "site", (), relation, "detail", pattern)
 
 
 def test_one_edit_makes_it_invalid() -> None:
