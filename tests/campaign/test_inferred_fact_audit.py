@@ -13,6 +13,7 @@ import onnx_ir as ir
 import pytest
 from onnx import parser
 
+from irfuzz.campaign.monitoring import inferred_fact_audit
 from irfuzz.campaign.monitoring.inferred_fact_audit import WITNESSES, WrongFact, audit
 from irfuzz.campaign.monitoring.internal_error_folders import kind_of
 from irfuzz.execute.runner import Runner
@@ -69,36 +70,30 @@ def wrong_program(name: str, **wrong: Any) -> Program:
     return program
 
 
-@pytest.fixture(scope="module")
-def pair(root: Path) -> Iterator[Runner]:
-    """The reference evaluator under both names, and beside them one that is wrong."""
-    (reference,) = resolve(["reference"])
-    other = replace(reference, name=WITNESSES[0])
-    with contextlib.chdir(root), Runner([*resolve([planted("WrongNumbers")]), other, reference]) as opened:
+@contextlib.contextmanager
+def witnesses(root: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[Runner]:
+    """A planted target and the reference evaluator are the witnesses; another target stands before them."""
+    names = (planted(name), "reference")
+    monkeypatch.setattr(inferred_fact_audit, "WITNESSES", names)
+    with contextlib.chdir(root), Runner(resolve([planted("Choosy"), *names])) as opened:
         yield opened
 
 
-def test_two_that_agree_with_a_fact_or_contradict_it(pair: Runner) -> None:
-    assert audit(pair, Program.from_proto(parser.parse_model(MODEL)), INPUTS) == 3
-    with pytest.raises(WrongFact, match=r"the fact of 't' \(Transpose\) is wrong: .* on onnxruntime:disabled and ref") as told:
-        audit(pair, wrong_program("t", low=2.0), INPUTS)
-    assert told.value.op == "Transpose"
+def test_two_witnesses_that_contradict_a_fact_name_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with witnesses(root, monkeypatch, "Faithful") as opened:
+        assert audit(opened, Program.from_proto(parser.parse_model(MODEL)), INPUTS) == 3
+        with pytest.raises(WrongFact, match=r"the fact of 't' \(Transpose\) is wrong: .* and reference") as told:
+            audit(opened, wrong_program("t", low=2.0), INPUTS)
+        assert told.value.op == "Transpose"
 
 
-def test_what_one_alone_contradicts_is_no_wrong_fact(root: Path) -> None:
-    with contextlib.chdir(root):
-        (liar,) = resolve([planted("WrongNumbers")])
-        (reference,) = resolve(["reference"])
-        with Runner([replace(liar, name=WITNESSES[0]), reference]) as opened:
-            program = wrong_program("y", high=405.0)  # the largest output is exp(5), about 148
-            assert audit(opened, program, INPUTS) == 3
-            low = wrong_program("y", high=148.9)
-            assert audit(opened, low, INPUTS) == 3, "one that adds 1 contradicts it, the other does not"
-
-
-def test_a_model_that_does_not_run_says_nothing(root: Path) -> None:
-    with contextlib.chdir(root):
-        (refuses,) = resolve([planted("Raises")])
-        (reference,) = resolve(["reference"])
-        with Runner([replace(refuses, name=WITNESSES[0]), reference]) as opened:
-            assert audit(opened, wrong_program("t", low=2.0), INPUTS) == 3
+@pytest.mark.parametrize(
+    ("name", "high"),
+    [("WrongNumbers", 148.9), ("Raises", 1.0)],
+    ids=["one that adds 1 to exp(5) is above the bound, the other is not", "one does not run"],
+)
+def test_what_one_alone_contradicts_is_no_wrong_fact(
+    root: Path, monkeypatch: pytest.MonkeyPatch, name: str, high: float
+) -> None:
+    with witnesses(root, monkeypatch, name) as opened:
+        assert audit(opened, wrong_program("y", high=high), INPUTS) == 3
