@@ -181,7 +181,9 @@ def test_a_round_takes_half_a_second_at_most(
         return execute(self, testcases)
 
     monkeypatch.setattr(Recording, "execute", slowly)
-    monkeypatch.setattr(Recording, "mutate", lambda self, entry, parent, choices, n: Testcase(0, n, entry, parent, parent))
+    monkeypatch.setattr(
+        Recording, "mutate", lambda self, entry, parent, choices, n: Testcase(0, n, entry, parent, parent)
+    )
     monkeypatch.setattr(Recording, "feed", lambda self, testcase, choices: replace(testcase, whole=b"model"))
     monkeypatch.setattr(Recording, "triage", lambda self, testcase, runs, wrong: None)
     monkeypatch.setattr(loop, "time", Clock(now))

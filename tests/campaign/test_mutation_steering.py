@@ -30,8 +30,8 @@ from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.drawn_calls.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.feature_counts import FeatureCounts
-from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
+from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.store.database import Database
 from tests.campaign.test_parent_selection import row
 

@@ -106,7 +106,12 @@ TWO = "(float[2] x, float[2] w) => (float[2] y, float[2] z)"
 @pytest.mark.parametrize(
     ("body", "signature", "names", "told"),
     [
-        ("y = Neg (x) z = Sub (x, x)", "(float[2] x) => (float[2] y, float[2] z)", ("x",), "output 'z' is the same for"),
+        (
+            "y = Neg (x) z = Sub (x, x)",
+            "(float[2] x) => (float[2] y, float[2] z)",
+            ("x",),
+            "output 'z' is the same for",
+        ),
         ("y = Neg (x) z = Abs (x)", TWO, ("x", "w"), "no output moves with input 'w', whatever of 8 values"),
         ("y = Sub (x, x)", "(float[2] x) => (float[2] y)", ("x",), "no output moves with input 'x'"),
         ("y = Neg (x) z = Neg (w)", TWO, ("x", "w"), None),
@@ -178,7 +183,9 @@ def test_what_is_told_of_a_value() -> None:
         (ir.DataType.INT64, None, (-2, 7)),
     ],
 )
-def test_the_range_of_an_input(dtype: ir.DataType, given: tuple[float, float] | None, told: tuple[float, float]) -> None:
+def test_the_range_of_an_input(
+    dtype: ir.DataType, given: tuple[float, float] | None, told: tuple[float, float]
+) -> None:
     drawn = [{"v": np.array([1, 7])}, {"v": np.array([-2, 3])}]
     entry = seed_candidate_check._input("v", TensorFact(dtype, (2,)), drawn, given)  # type: ignore[arg-type]
     assert (entry["low"], entry["high"]) == told

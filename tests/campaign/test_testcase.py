@@ -9,7 +9,6 @@ import onnx
 import pytest
 
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
-from irfuzz.execute.adapters import mapped_weights
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.store.packed_model import is_packed
@@ -17,8 +16,7 @@ from irfuzz.store.packed_model import is_packed
 pytestmark = pytest.mark.unit
 
 TEXT = (
-    '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) <float[2] w = {1, 2}>'
-    " { y = Add (x, w) }"
+    '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }'
 )
 PROGRAM = Program.from_proto(onnx.parser.parse_model(TEXT))
 CASE = Testcase(3, 5, CorpusEntry("d", "s", 1, 1), PROGRAM, PROGRAM)

@@ -37,42 +37,78 @@ LOCATED = Located(
     "ort:a",
     "torch:e",
     1,
-    LocalizationMap((MapLayer("a", "Conv", ("x",), 0.5, 0.0, math.inf, highlighted=True, place="p"),), 3.0, faithful=True),
+    LocalizationMap(
+        (MapLayer("a", "Conv", ("x",), 0.5, 0.0, math.inf, highlighted=True, place="p"),), 3.0, faithful=True
+    ),
     (Replayed(1, 3, "n", "Conv", ReplayOutcome.DIFFERS, math.inf, 0.5, 0.25, "at 0", place="p"),),
     causes=Causes(
         (
             CausalLayer(
-                "a", "Conv", 2000.0, alone=True, parameters=(ResponsibleParameter("axis", "0", "1", 0.5, "NaN"),),
+                "a",
+                "Conv",
+                2000.0,
+                alone=True,
+                parameters=(ResponsibleParameter("axis", "0", "1", 0.5, "NaN"),),
             ),
         ),
         math.nan,
         amplified=True,
     ),
     unfolded=Unfolded(PROGRAM, {"loop": "no count"}),
-)  # fmt: skip
+)
 
 
 def report(**more: Any) -> CheckResult:
     fields: dict[str, Any] = {
-        "targets": TARGETS, "absent": {"tf:k": "no kernel"}, "samples": 2, "wanted": 3, "base": "ort:a", "outputs": {},
-        "farthest": {"torch:e": math.inf}, "located": (LOCATED, Located("ort:a", "tf:k", 0, None, (), "no states")),
-        "ranges": (OutputRange("y", 4, -1.0, math.inf, 0.5, 1, empty=False), OutputRange("z", 0, 0, 0, 0, 0, empty=True)),
-        "distances": (OutputDistance("torch:e", "y", 4, 2, 1.0, 0.5, 0.25, 0.75, sampled=True, atol=2.0, rtol=math.inf),),
+        "targets": TARGETS,
+        "absent": {"tf:k": "no kernel"},
+        "samples": 2,
+        "wanted": 3,
+        "base": "ort:a",
+        "outputs": {},
+        "farthest": {"torch:e": math.inf},
+        "located": (LOCATED, Located("ort:a", "tf:k", 0, None, (), "no states")),
+        "ranges": (
+            OutputRange("y", 4, -1.0, math.inf, 0.5, 1, empty=False),
+            OutputRange("z", 0, 0, 0, 0, 0, empty=True),
+        ),
+        "distances": (
+            OutputDistance("torch:e", "y", 4, 2, 1.0, 0.5, 0.25, 0.75, sampled=True, atol=2.0, rtol=math.inf),
+        ),
         "disagreements": (
             Disagreement(
-                1, "torch:e", "ort:a", "y", math.inf, 0.25, "it is off", undecided=False, symptom=Symptom.NAN_INF,
+                1,
+                "torch:e",
+                "ort:a",
+                "y",
+                math.inf,
+                0.25,
+                "it is off",
+                undecided=False,
+                symptom=Symptom.NAN_INF,
                 also=("torch:f",),
             ),
         ),
         "divergences": (
             Divergence(
-                ("torch:e",), "torch", "ort:a", Symptom.NAN_INF, "y", (1,), math.inf, 0.25, "it is off",
+                ("torch:e",),
+                "torch",
+                "ort:a",
+                Symptom.NAN_INF,
+                "y",
+                (1,),
+                math.inf,
+                0.25,
+                "it is off",
                 known=(ExplainingIssue("R1", "title", "link", "docs"),),
             ),
         ),
         "inconsistencies": (Inconsistency(("ort:a", "torch:e"), Metric.CLASS, np.array([8.0, 0.0]), 8.0),),
-        "nowhere": {2: "why"}, "witnesses": ("w",), "stopped": "late", "left_out": ("maps",),
-    }  # fmt: skip
+        "nowhere": {2: "why"},
+        "witnesses": ("w",),
+        "stopped": "late",
+        "left_out": ("maps",),
+    }
     return CheckResult(**{**fields, **more})
 
 
@@ -85,31 +121,68 @@ def test_every_key_has_its_value() -> None:
     assert told.pop("outputs") == OUTPUTS
     assert told.pop("causes") == [
         {
-            "targets": ["torch:e"], "component": "torch", "base": "ort:a", "symptom": Symptom.NAN_INF.value, "output": "y",
-            "samples": [1], "distance": "inf", "bound": 0.25, "what": "it is off", "undecided": False, "excused": False,
-            "witness": False, "limit": "", "known": [{"id": "R1", "title": "title", "link": "link", "docs": "docs"}],
+            "targets": ["torch:e"],
+            "component": "torch",
+            "base": "ort:a",
+            "symptom": Symptom.NAN_INF.value,
+            "output": "y",
+            "samples": [1],
+            "distance": "inf",
+            "bound": 0.25,
+            "what": "it is off",
+            "undecided": False,
+            "excused": False,
+            "witness": False,
+            "limit": "",
+            "known": [{"id": "R1", "title": "title", "link": "link", "docs": "docs"}],
         },
-    ]  # fmt: skip
+    ]
     assert told.pop("disagreements") == [
         {
-            "sample": 1, "target": "torch:e", "also": ["torch:f"], "base": "ort:a", "symptom": Symptom.NAN_INF.value,
-            "output": "y", "distance": "inf", "bound": 0.25, "what": "it is off", "undecided": False,
+            "sample": 1,
+            "target": "torch:e",
+            "also": ["torch:f"],
+            "base": "ort:a",
+            "symptom": Symptom.NAN_INF.value,
+            "output": "y",
+            "distance": "inf",
+            "bound": 0.25,
+            "what": "it is off",
+            "undecided": False,
         },
-    ]  # fmt: skip
+    ]
     assert told.pop("inconsistencies") == [
         {
-            "targets": ["ort:a", "torch:e"], "metric": "class", "threshold": 8.0, "triggering": [0], "inconsistent": True,
+            "targets": ["ort:a", "torch:e"],
+            "metric": "class",
+            "threshold": 8.0,
+            "triggering": [0],
+            "inconsistent": True,
             "pattern": {"16": 0, "15-8": 1, "7-4": 0, "3-2": 0, "1": 0, "0": 1},
         },
-    ]  # fmt: skip
+    ]
     assert told == {
-        "schema": 1, "model": "m", "agree": False, "base": "ort:a", "samples": 2, "wanted_samples": 3, "stopped": "late",
-        "inputs": "ones", "targets": {"ort:a": "1", "torch:e": "2"}, "absent_targets": {"tf:k": "no kernel"},
-        "not_run_targets": ["tvm:x"], "witnesses": ["w"], "largest_difference": {"torch:e": "inf"}, "broken_rules": [],
-        "accepting": [], "empty_outputs": ["z"], "runs_nowhere": {"2": "why"},
-        "unclear": ["output 'z' is NaN or empty everywhere", "input 2 runs on no target", "late"], "left_out": ["maps"],
+        "schema": 1,
+        "model": "m",
+        "agree": False,
+        "base": "ort:a",
+        "samples": 2,
+        "wanted_samples": 3,
+        "stopped": "late",
+        "inputs": "ones",
+        "targets": {"ort:a": "1", "torch:e": "2"},
+        "absent_targets": {"tf:k": "no kernel"},
+        "not_run_targets": ["tvm:x"],
+        "witnesses": ["w"],
+        "largest_difference": {"torch:e": "inf"},
+        "broken_rules": [],
+        "accepting": [],
+        "empty_outputs": ["z"],
+        "runs_nowhere": {"2": "why"},
+        "unclear": ["output 'z' is NaN or empty everywhere", "input 2 runs on no target", "late"],
+        "left_out": ["maps"],
         "unique_inconsistencies": [[["ort:a", "torch:e"]]],
-    }  # fmt: skip
+    }
 
 
 NO_MAP = {"base": "ort:a", "why_no_map": "no states", "map": None, "causes": None, "closed": {}, "replay": []}
@@ -123,7 +196,12 @@ LOCATED_JSON = {
         "quartile": 3.0,
         "layers": [
             {
-                "name": "a", "place": "p", "op": "Conv", "inbound": ["x"], "delta": 0.5, "rate": "inf",
+                "name": "a",
+                "place": "p",
+                "op": "Conv",
+                "inbound": ["x"],
+                "delta": 0.5,
+                "rate": "inf",
                 "highlighted": True,
             },
         ],
@@ -134,7 +212,10 @@ LOCATED_JSON = {
         "amplified": True,
         "sources": [
             {
-                "name": "a", "op": "Conv", "rate": 2000.0, "alone": True,
+                "name": "a",
+                "op": "Conv",
+                "rate": 2000.0,
+                "alone": True,
                 "parameters": [{"name": "axis", "was": "0", "now": "1", "rate": 0.5, "why": "NaN"}],
             },
         ],
@@ -142,20 +223,41 @@ LOCATED_JSON = {
     "closed": {"loop": "no count"},
     "replay": [
         {
-            "name": "n", "place": "p", "op": "Conv", "nodes": [1, 3], "outcome": "differs", "ratio": "inf",
-            "distance": 0.5, "bound": 0.25, "detail": "at 0",
+            "name": "n",
+            "place": "p",
+            "op": "Conv",
+            "nodes": [1, 3],
+            "outcome": "differs",
+            "ratio": "inf",
+            "distance": 0.5,
+            "bound": 0.25,
+            "detail": "at 0",
         },
     ],
-}  # fmt: skip
+}
 OUTPUTS = [
     {
-        "name": "y", "count": 4, "min": -1.0, "max": "inf", "mean": 0.5, "not_finite": 1, "empty": False,
+        "name": "y",
+        "count": 4,
+        "min": -1.0,
+        "max": "inf",
+        "mean": 0.5,
+        "not_finite": 1,
+        "empty": False,
         "differences": [
             {
-                "target": "torch:e", "count": 4, "apart": 2, "largest": 1.0, "mean": 0.5, "median": 0.25,
-                "percentile_99": 0.75, "sampled": True, "smallest_atol": 2.0, "smallest_rtol": "inf",
+                "target": "torch:e",
+                "count": 4,
+                "apart": 2,
+                "largest": 1.0,
+                "mean": 0.5,
+                "median": 0.25,
+                "percentile_99": 0.75,
+                "sampled": True,
+                "smallest_atol": 2.0,
+                "smallest_rtol": "inf",
             },
         ],
     },
     {"name": "z", "count": 0, "min": 0, "max": 0, "mean": 0, "not_finite": 0, "empty": True, "differences": []},
-]  # fmt: skip
+]

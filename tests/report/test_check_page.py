@@ -55,7 +55,12 @@ def test_layers_stand_below_what_feeds_them() -> None:
         ("c", "4", "80", "#eef2f5", red),
         ("loop/&lt;d&gt;", "4", "156", "#ffb74d", plain),
     ]
-    assert re.findall(r'<text x="(\d+)" y="(\d+)"', told)[:4] == [("10", "21"), ("10", "39"), ("216", "21"), ("216", "39")]
+    assert re.findall(r'<text x="(\d+)" y="(\d+)"', told)[:4] == [
+        ("10", "21"),
+        ("10", "39"),
+        ("216", "21"),
+        ("216", "39"),
+    ]
     assert re.findall(r'<line x1="(.*?)" y1="(.*?)" x2="(.*?)" y2="(.*?)"', told) == [
         ("99.0", "50", "99.0", "80"),
         ("305.0", "50", "99.0", "80"),

@@ -80,7 +80,10 @@ def test_the_first_line_without_divergences(more: dict[str, Any], told: str) -> 
         ([divergence("torch:e", samples=(0, 1)), divergence("torch:e", samples=(1,))], "1 of 3 targets DISAGREE on 2"),
         ([divergence("ort:b", "torch:e")], "3 targets DISAGREE on 1 of 2 inputs"),
         ([divergence("ort:b"), divergence("torch:e", undecided=True, samples=(1,))], "1 of 3 targets DISAGREE on 1 of"),
-        ([divergence("torch:e"), divergence("torch:e", undecided=True, samples=(1,))], "1 of 3 targets DISAGREE on 1 of"),
+        (
+            [divergence("torch:e"), divergence("torch:e", undecided=True, samples=(1,))],
+            "1 of 3 targets DISAGREE on 1 of",
+        ),
         ([divergence("torch:e", limit="--seconds", undecided=True)], "2 targets agree exactly on 2 inputs (all of "),
         ([divergence("torch:e", witness=True)], "2 targets agree exactly on 2 inputs (all of them ort); torch:e, "),
     ],
@@ -159,12 +162,19 @@ def test_outputs_of_which_nothing_was_compared_are_named() -> None:
         (("torch", "ort:b"), (), ["torch", "ort:b"]),
     ],
 )
-def test_names_have_their_component_once(names: tuple[str, ...], targets: tuple[Target, ...], groups: list[str]) -> None:
+def test_names_have_their_component_once(
+    names: tuple[str, ...], targets: tuple[Target, ...], groups: list[str]
+) -> None:
     assert groups_of(names, targets) == groups
 
 
 def test_the_table_of_targets() -> None:
-    absent = {"jax:x": "jax has no kernel of Erf", "jax:y": "jax has no kernel of Erf", "tf:k": "it refuses", "tf:l": "no"}
+    absent = {
+        "jax:x": "jax has no kernel of Erf",
+        "jax:y": "jax has no kernel of Erf",
+        "tf:k": "it refuses",
+        "tf:l": "no",
+    }
     made = report(targets=(*TARGETS[:2], Target("tf:k", "tf")), farthest={"ort:b": 0.125}, absent=absent)
     assert as_text(made, "m", CheckSetup("ones", ("tvm:x", "tvm:y"))).splitlines() == [
         "m: 2 targets agree to 0.12 on 2 inputs (all of them ort)",
@@ -187,12 +197,17 @@ def distance(target: str, largest: float) -> OutputDistance:
 
 
 def test_the_table_of_outputs_has_who_is_farthest() -> None:
-    ranges = (OutputRange("y", 4, -1.0, 3.0, 1.5, 0, empty=False), OutputRange("z" * 30, 4, 0.0, 1.0, 0.5, 0, empty=False))
+    ranges = (
+        OutputRange("y", 4, -1.0, 3.0, 1.5, 0, empty=False),
+        OutputRange("z" * 30, 4, 0.0, 1.0, 0.5, 0, empty=False),
+    )
     rows = [distance("ort:b", 1.0), distance("torch:e", 3.0), distance("torch:f", 3.0), distance("ort:c", 2.0)]
     told = as_text(report(ranges=ranges, distances=tuple(rows)), "m").splitlines()[7:]
     assert told == [
-        f"{'output':<26}       min       max      mean    largest     mean   median      99%     atol     rtol"
-        "  of the farthest target",
+        (
+            f"{'output':<26}       min       max      mean    largest     mean   median      99%     atol     rtol"
+            "  of the farthest target"
+        ),
         f"{'y':<26}        -1         3       1.5          3     0.25     0.12      0.5        2        4  torch:e",
         f"{'z' * 24}           0         1       0.5  ",
     ]
@@ -232,8 +247,10 @@ def test_divergences_have_a_line_each_by_their_kind() -> None:
     assert told[1] == "  reference computes something else (known: it rounds; docs/bugs.md, 1): as ever"
     assert told[8:] == [
         "disagreements:",
-        "  ort: output 'y' differs from ort:a on 1 of 2 inputs, worst 1 (bound 0.25), it is off "
-        "[known: R1, docs/bugs.md, 1] [known: R2, https://two]",
+        (
+            "  ort: output 'y' differs from ort:a on 1 of 2 inputs, worst 1 (bound 0.25), it is off "
+            "[known: R1, docs/bugs.md, 1] [known: R2, https://two]"
+        ),
         "  torch:e: output 'y' differs from ort:a on 1 of 2 inputs, it is off",
         "  torch:e: it dies, on 1 of 2 inputs, where ort:a runs",
         "  torch:e: it dies, on 1 of 2 inputs",

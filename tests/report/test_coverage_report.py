@@ -1,4 +1,4 @@
-"""Coverage as a table, as JSON and as a page: rows that are there only if somebody counted, and where the curve runs."""
+"""Coverage as a table, JSON and a page: rows that are there only if somebody counted, and where the curve runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def test_the_table_without_anything_else(coverage: Coverage) -> None:
 
 
 def test_rows_of_what_somebody_counted(coverage: Coverage, passes: PassCoverage) -> None:
-    text = as_text(coverage, Fusions(), {"onnx": (3, 4), "b": (0, 0)}, levels_of(OTHERS), passes=passes, operators=False)
+    text = as_text(
+        coverage, Fusions(), {"onnx": (3, 4), "b": (0, 0)}, levels_of(OTHERS), passes=passes, operators=False
+    )
     lines = text.splitlines()
     covered = next(line for line in lines if line.startswith("passes of onnxruntime 1.31.1"))
     assert covered.split()[-3:] == ["2", "3", "66.7%"]
@@ -113,7 +115,12 @@ def as_dict(coverage: Coverage, **more: Any) -> dict[str, Any]:
 def test_json_has_everything(coverage: Coverage, passes: PassCoverage) -> None:
     bare = as_dict(coverage)
     assert (bare["schema"], bare["partial"], bare["opset"], bare["models"], bare["skipped"]) == (1, False, 17, 1, 2)
-    assert (bare["operator_level"], bare["other_domains"], bare["passes"], bare["python_lines"]) == (None, None, None, {})
+    assert (bare["operator_level"], bare["other_domains"], bare["passes"], bare["python_lines"]) == (
+        None,
+        None,
+        None,
+        {},
+    )
     assert bare["curve"] == [{"model": "m", **dict.fromkeys(CRITERIA, 0.123457)}]
     share = coverage.shares()["input"]
     assert bare["criteria"]["input"] == {"covered": 3, "total": share.total, "share": round(share.ratio, 6)}

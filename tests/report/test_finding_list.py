@@ -70,7 +70,9 @@ def test_findings_suspects_and_unreplayed_ones_are_counted_apart() -> None:
         "  1 x x",
     ]  # fmt: skip
     assert as_text([suspect("s1"), suspect("s2")]).splitlines()[-1] == "apart from them: 2 suspects"
-    assert as_text([suspect("s1", "g"), suspect("s2", "g")]).splitlines()[-1] == "apart from them: 2 suspects in 1 group"
+    assert (
+        as_text([suspect("s1", "g"), suspect("s2", "g")]).splitlines()[-1] == "apart from them: 2 suspects in 1 group"
+    )
     assert as_text([suspect("s", status="unreplayed")]).splitlines()[-1] == "apart from them: 1 suspects"
     assert as_text([]) == "0 findings, 0 of them neither known nor labelled"
 

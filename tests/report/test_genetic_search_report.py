@@ -24,7 +24,8 @@ pytestmark = pytest.mark.unit
 REFERENCE, OTHER = Target("reference", "reference", version="1"), Target("ort:a", "onnxruntime", {"level": "disabled"})
 PROGRAM = Program.from_proto(
     onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y, float[2] z) { y = Log (x) z = Neg (y) }',
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y, float[2] z)'
+        " { y = Log (x) z = Neg (y) }",
     ),
 )
 FAULT = EvolutionFault("nan", ("reference",), "y", "y holds NaN")
@@ -48,7 +49,8 @@ def test_json_has_everything(tmp_path: Path) -> None:
         "schema": 1, "partial": False, "model": "m", "level": str(PLAN.level), "fitness": "nan", "seed": 7,
         "targets": {"reference": "1"}, "genes": 4, "left_out": ["w"], "generations": 2, "runs": 9, "seconds": 1.235,
         "best": [1.5, "inf"], "unconfirmed": 2,
-        "found": {"kind": "nan", "targets": ["reference"], "value": "y", "shown": "y holds NaN"}, "folder": str(tmp_path),
+        "found": {"kind": "nan", "targets": ["reference"], "value": "y", "shown": "y holds NaN"},
+        "folder": str(tmp_path),
     }  # fmt: skip
     none = as_json(outcome(None), PLAN, "m", [], tmp_path, partial=True)
     assert (none["found"], none["folder"], none["partial"]) == (None, None, True)
@@ -112,7 +114,12 @@ def test_what_the_script_is_about(kind: str, shown: str, symptom: str, bound: fl
     parties = [genetic_search.TargetRun.by(target) for target in (REFERENCE, OTHER)]
     scene = genetic_search._scene(witness(fault), parties, odd_inputs=True)
     assert (scene.title, scene.symptom.value, scene.bound) == (f"{kind}: {shown}", symptom, bound)
-    assert (scene.blamed, list(scene.witnesses), scene.output, scene.outputs) == (parties[0], parties[1:], "y", ["y", "z"])
+    assert (scene.blamed, list(scene.witnesses), scene.output, scene.outputs) == (
+        parties[0],
+        parties[1:],
+        "y",
+        ["y", "z"],
+    )
     assert (scene.odd_inputs, scene.odd_types, scene.alone) == (True, False, kind == "nan")
 
 

@@ -38,7 +38,9 @@ def witness(shown: str = "x = -1", way: str = "corner") -> Witness:
 
 def alarm(*inputs: str, low: float = -1.0, high: float = math.inf, **more: Any) -> Alarm:
     nan = more.pop("nan", False)
-    fault = Fault("domain", 0, Range(low, high, nan=nan), "positive operands", 0.0, math.inf, "add a small <number>", **more)
+    fault = Fault(
+        "domain", 0, Range(low, high, nan=nan), "positive operands", 0.0, math.inf, "add a small <number>", **more
+    )
     return Alarm("n", "Log", "y", "x", fault, inputs)
 
 
@@ -77,7 +79,8 @@ def test_text_of_warnings() -> None:
 
 @pytest.mark.parametrize(
     ("number", "told"),
-    [(123456789.0, "123456789"), (999999999999999.0, "999999999999999"), (1e15, "1e+15"), (-1e15, "-1e+15"), (0.25, "0.25"),
+    [(123456789.0, "123456789"), (999999999999999.0, "999999999999999"), (1e15, "1e+15"), (-1e15, "-1e+15"),
+     (0.25, "0.25"),
      (1.2345678, "1.2345678"), (-math.inf, "-inf")],
 )  # fmt: skip
 def test_a_bound_is_told_so_that_it_stays_within(number: float, told: str) -> None:
@@ -121,8 +124,8 @@ def test_json_has_everything() -> None:
         "needs": "positive operands", "advice": "add a small <number>", "depends_on": ["x"],
     }  # fmt: skip
     assert told == {
-        "schema": 1, "partial": False, "model": "m", "seconds": 0.123457, "searched": "reference", "unguided": "no torch",
-        "warnings": [
+        "schema": 1, "partial": False, "model": "m", "seconds": 0.123457, "searched": "reference",
+        "unguided": "no torch", "warnings": [
             {
                 **plain, "status": "confirmed", "preconditions": [{"input": "x", "low": 1.0, "high": 2.0}],
                 "witness": {"shown": "x = -1", "runs": 5, "way": "corner"},
@@ -141,7 +144,9 @@ def test_the_page_has_a_row_for_each_warning() -> None:
     made = report(examined(Precondition("x", 1.0, 2.0), found=witness("x < 0")), examined(), unjudged=1)
     told = as_html(made, "<m>")
     assert "<title>Numeric analysis of &lt;m&gt;</title>" in told
-    assert "<p>2 warnings; 3 checked calls proved safe;\n1 overflows not proved; unsupported operators: none.</p>" in told
+    assert (
+        "<p>2 warnings; 3 checked calls proved safe;\n1 overflows not proved; unsupported operators: none.</p>" in told
+    )
     row = "<tr><td>{}</td><td>Log n</td><td>domain</td><td>x in [-1, inf]</td><td>positive operands</td><td>{}</td>"
     end = "<td>{}</td><td>add a small &lt;number&gt;</td></tr>\n"
     assert (row + end).format("confirmed", "x in [1, 2]", "x &lt; 0") in told
