@@ -7,7 +7,7 @@ from dataclasses import replace
 import onnx
 import pytest
 
-from irfuzz.campaign.triage.case_queue import EACH, TriageCase, TriageQueue
+from irfuzz.campaign.triage.case_queue import DOUBTED, EACH, LARGE, MOST, TriageCase, TriageQueue
 from irfuzz.execute.run_types import Target, TargetRole
 from irfuzz.findings.confirming_targets import heard, jury
 from irfuzz.findings.failing_case import FailingCase
@@ -96,6 +96,88 @@ def test_suspects_come_after_what_is_proven_and_are_not_counted() -> None:
     waiting.add(item("a", "X", size=12))
     assert len(waiting) == 1
     assert [one.finding.verdict.suspect for one in order(waiting)] == [False, True]
+
+
+def suspect(one: TriageCase) -> TriageCase:
+    verdict = replace(one.finding.verdict, suspect=True)
+    return replace(one, finding=replace(one.finding, verdict=verdict))
+
+
+def test_what_a_case_shares_with_its_like() -> None:
+    one = item("a", "X", words="it refuses")
+    assert one.kind == ("difference", "a", "it refuses", False)
+    assert suspect(one).kind == ("difference", "a", "it refuses", True)
+    assert not one.again
+
+
+def test_of_equal_size_the_one_that_waits_stays_and_of_two_known_ones_the_other_is_known() -> None:
+    waiting = TriageQueue()
+    first, same = item("a", "X", size=3), item("a", "X", size=3)
+    waiting.add(first)
+    waiting.add(same)
+    (left,) = order(waiting)
+    assert left is first
+    for before, after in ((True, True), (True, False), (False, True), (False, False)):
+        waiting.add(replace(item("a", "X", size=5), again=before))
+        waiting.add(replace(item("a", "X", size=4), again=after))
+        assert [(one.size, one.again) for one in order(waiting)] == [(4, before and after)]
+
+
+def test_a_full_queue_lets_the_largest_of_all_go() -> None:
+    waiting = TriageQueue()
+    for n in range(MOST):
+        waiting.add(item(f"t{n}", "X", size=2 + (n == 7)))
+    assert len(waiting) == MOST
+    waiting.add(item("new", "X", size=2))
+    assert len(waiting) == MOST
+    assert max(one.size for one in order(waiting)) == 2
+    assert len(waiting) == 0
+
+
+def test_of_each_kind_only_the_first_is_asked_about() -> None:
+    waiting = TriageQueue()
+    for one in (item("a", "X", size=5), item("a", "Y", size=2), item("b", "X")):
+        waiting.add(one)
+    asked: list[tuple[str, int]] = []
+    taken = waiting.take(lambda one: asked.append((one.finding.verdict.target, one.size)) or asked[-1] == ("b", 3))
+    assert sorted(asked) == [("a", 2), ("b", 3)]
+    assert taken is not None
+    assert taken.finding.verdict.target == "b"
+    assert len(waiting) == 2
+
+
+@pytest.mark.parametrize(("size", "first"), [(3 * LARGE - 1, "a"), (3 * LARGE, "a"), (3 * LARGE + 1, "b")])
+def test_a_program_of_three_times_so_many_nodes_comes_after_a_second_turn(size: int, first: str) -> None:
+    waiting = TriageQueue()
+    waiting.add(item("b", "X", size=1))
+    assert waiting.take(lambda _: True) is not None
+    waiting.add(item("b", "Y", size=0))
+    waiting.add(item("a", "X", size=size))
+    assert order(waiting)[0].finding.verdict.target == first
+
+
+def test_a_doubt_weighs_as_two_turns() -> None:
+    """A turn counts for the symptom of a version, and for its words, so one of the same words weighs two."""
+    assert DOUBTED == 2.0
+    waiting = TriageQueue()
+    waiting.add(item("a", "X", size=1))
+    assert waiting.take(lambda _: True) is not None
+    waiting.add(item("a", "Y", size=3))
+    waiting.add(suspect(item("b", "X", size=2)))
+    assert [one.finding.verdict.target for one in order(waiting)] == ["b", "a"]
+    waiting = TriageQueue()
+    waiting.add(item("a", "Y", size=3))
+    waiting.add(suspect(item("b", "X", size=2)))
+    assert [one.finding.verdict.target for one in order(waiting)] == ["a", "b"]
+
+
+def test_other_words_of_one_symptom_share_half_of_its_turns() -> None:
+    waiting = TriageQueue()
+    waiting.add(item("a", "X", words="one", size=1))
+    assert waiting.take(lambda _: True) is not None
+    waiting.add(item("a", "Y", words="one", size=1))
+    waiting.add(item("a", "Y", words="two", size=2))
+    assert [one.words for one in order(waiting)] == ["two", "one"]
 
 
 REFERENCE = Target("reference", "reference")

@@ -17,6 +17,8 @@ LOG = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[3,4] x, int64[2] i) => (float[2,4] y, float[3,4] z) <float one = {1}> {
   l = Log(x) y = Gather(l, i) z = Add(x, one) }"""
 
+USUAL = hazard_input_steering.NODES
+
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,3 +71,25 @@ def test_verdicts_tell_whether_a_nan_is_legitimate() -> None:
     assert marked(nan, program(), bad, "NaN or Inf: Log").evidence.keys() == {"hunt", "analysis"}
     other = Verdict("numeric", Symptom.DIFFERENCE, "t", output="y")
     assert marked(other, program(), bad, "") is other
+
+
+@pytest.mark.parametrize(("nodes", "steered"), [(3, True), (100, True), (101, False)])
+def test_larger_programs_are_steered_less_often(nodes: int, steered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One and a half programs of as many as there are nodes, a fifth at most, and none of more than a hundred."""
+    lines = " ".join(f"v{n} = Abs (v{n - 1})" for n in range(1, nodes - 1))
+    body = f"v0 = Log (x) {lines} y = Neg (v{nodes - 2})"
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) {{ {body} }}'
+    whole = Program.from_proto(parser.parse_model(text))
+    assert len(whole.nodes()) == nodes
+    asked: list[float] = []
+    monkeypatch.setattr(hazard_input_steering, "SHARE", 0.2)
+    monkeypatch.setattr(hazard_input_steering, "NODES", USUAL)
+
+    def boolean(self: Choices, share: float) -> bool:
+        asked.append(share)
+        return False
+
+    monkeypatch.setattr(Choices, "boolean", boolean)
+    inputs = {"x": np.ones(2, np.float32)}
+    assert InputSteering("nan").steer(whole, inputs, 0, None, Choices.from_seed(0)) == (inputs, "")
+    assert asked == ([min(0.2, 1.5 / nodes)] if steered else [])

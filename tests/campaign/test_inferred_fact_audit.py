@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import onnx_ir as ir
 import pytest
 from onnx import parser
 
+from irfuzz.campaign.monitoring import inferred_fact_audit
 from irfuzz.campaign.monitoring.inferred_fact_audit import WITNESSES, WrongFact, audit
 from irfuzz.campaign.monitoring.internal_error_folders import kind_of
 from irfuzz.execute.runner import Runner
@@ -18,8 +21,7 @@ from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import set_fact
-
-pytestmark = [pytest.mark.backend]
+from tests.campaign.running import planted
 
 MODEL = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -34,10 +36,12 @@ def runner() -> Iterator[Runner]:
         yield opened
 
 
+@pytest.mark.backend
 def test_right_facts_are_counted(runner: Runner) -> None:
     assert audit(runner, Program.from_proto(parser.parse_model(MODEL)), INPUTS) == 3
 
 
+@pytest.mark.backend
 @pytest.mark.parametrize("wrong", [{"low": 2.0}, {"shape": (2, 2)}, {"dtype": ir.DataType.DOUBLE}])
 def test_a_wrong_fact_is_named(runner: Runner, wrong: dict[str, Any]) -> None:
     program = Program.from_proto(parser.parse_model(MODEL))
@@ -52,5 +56,44 @@ def test_a_wrong_fact_is_named(runner: Runner, wrong: dict[str, Any]) -> None:
 
 
 def test_without_both_witnesses_nothing_is_said() -> None:
-    with Runner(resolve(WITNESSES[:1])) as alone:
+    with Runner(resolve(WITNESSES[1:])) as alone:
         assert audit(alone, Program.from_proto(parser.parse_model(MODEL)), INPUTS) == 0
+
+
+def wrong_program(name: str, **wrong: Any) -> Program:
+    program = Program.from_proto(parser.parse_model(MODEL))
+    value = program.value(name)
+    assert value is not None
+    fact = program.fact(value)
+    assert isinstance(fact, TensorFact)
+    set_fact(value, replace(fact, **wrong))
+    return program
+
+
+@contextlib.contextmanager
+def witnesses(root: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[Runner]:
+    """A planted target and the reference evaluator are the witnesses; another target stands before them."""
+    names = (planted(name), "reference")
+    monkeypatch.setattr(inferred_fact_audit, "WITNESSES", names)
+    with contextlib.chdir(root), Runner(resolve([planted("Choosy"), *names])) as opened:
+        yield opened
+
+
+def test_two_witnesses_that_contradict_a_fact_name_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with witnesses(root, monkeypatch, "Faithful") as opened:
+        assert audit(opened, Program.from_proto(parser.parse_model(MODEL)), INPUTS) == 3
+        with pytest.raises(WrongFact, match=r"the fact of 't' \(Transpose\) is wrong: .* and reference") as told:
+            audit(opened, wrong_program("t", low=2.0), INPUTS)
+        assert told.value.op == "Transpose"
+
+
+@pytest.mark.parametrize(
+    ("name", "high"),
+    [("WrongNumbers", 148.9), ("Raises", 1.0)],
+    ids=["one that adds 1 to exp(5) is above the bound, the other is not", "one does not run"],
+)
+def test_what_one_alone_contradicts_is_no_wrong_fact(
+    root: Path, monkeypatch: pytest.MonkeyPatch, name: str, high: float
+) -> None:
+    with witnesses(root, monkeypatch, name) as opened:
+        assert audit(opened, wrong_program("y", high=high), INPUTS) == 3

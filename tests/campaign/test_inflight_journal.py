@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.campaign.inflight_journal import InFlight, Journal, read
+from irfuzz.campaign.inflight_journal import _HEAD, LARGE, InFlight, Journal, read
 from irfuzz.errors import UsageError
 from tests.campaign.running import ENV
 
@@ -37,6 +37,30 @@ def test_what_is_told_at_each_step(tmp_path: Path) -> None:
     assert read(path) == InFlight(-1, {11: b"short"})
     journal.close()
     assert read(path) == InFlight(-1, {11: b"short"})
+
+
+@pytest.mark.parametrize(("more", "stays"), [(0, True), (1, False)])
+def test_large_programs_are_cut_off_and_others_stay(tmp_path: Path, more: int, stays: bool) -> None:
+    """16 bytes of the table and the model are what a journal holds beside its head."""
+    path = tmp_path / "job0.journal"
+    journal = Journal(path)
+    journal.makes(0)
+    journal.runs([(0, b"x")])
+    entry = path.stat().st_size - _HEAD.size - 1
+    model = b"x" * (LARGE - entry + more)
+    journal.runs([(0, model)])
+    size = path.stat().st_size
+    assert size == _HEAD.size + LARGE + more
+    journal.close()
+    assert (path.stat().st_size == size) == stays
+    assert read(path) == InFlight(-1, {0: model} if stays else {})
+    other = tmp_path / "job1.journal"
+    again = Journal(other)
+    again.runs([(1, model)])
+    again.makes(2)
+    assert (other.stat().st_size == size) == stays
+    assert read(other) == InFlight(2)
+    again.close()
 
 
 @pytest.mark.parametrize("data", [b"", b"irfuzz01", b"x" * 24, b"irfuzz01" + b"\xff" * 16, b"irfuzz01" + b"\x7f" * 40])

@@ -7,12 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.campaign.corpus.mutation_steering import COVERAGE
-from irfuzz.campaign.monitoring.joint_coverage import JointCoverage, coverage_of, curve_of
+from irfuzz.campaign.corpus.mutation_steering import COVERAGE, FUSIONS, PASSES
+from irfuzz.campaign.monitoring import joint_coverage
+from irfuzz.campaign.monitoring.joint_coverage import (
+    JointCoverage,
+    coverage_of,
+    curve_of,
+    fusions_of,
+    lines_of,
+    passes_of,
+)
+from irfuzz.campaign.monitoring.line_coverage import LINES
 from irfuzz.cli.main import main
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.generate.one_node_programs import sprouts
-from irfuzz.search.coverage.call_coverage import Coverage
+from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.coverable_call_space import load
+from irfuzz.search.coverage.fusion_coverage import Fusions
+from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.store.database import Database
 
 pytestmark = pytest.mark.unit
@@ -71,3 +83,55 @@ def test_the_command_reads_a_campaign(tmp_path: Path, capsys: pytest.CaptureFixt
     assert found["criteria"]["input"]["covered"] == 3  # a type, a rank and a shape of Identity
     assert [row["model"] for row in found["curve"]] == ["5 s"]
     assert "<polyline" in page.read_text()
+
+
+def fired(*names: str) -> str:
+    target = Target("onnxruntime@1.31.1:all", "onnxruntime", version="1.31.1")
+    passes = PassCoverage()
+    passes.register(target, ("GeluFusionL1", "ConstantFolding", "ReluFusion"))
+    passes.add([RunResult(target, Stage.RUN, Exit.OK, passes=names)], "digest")
+    return json.dumps(passes.state())
+
+
+def test_lines_patterns_and_passes_of_all_jobs_add_up(tmp_path: Path) -> None:
+    """What else jobs tell is read anew when it has changed, and makes no row of the curve."""
+    database = Database(tmp_path / "campaign.sqlite")
+    covered = JointCoverage(database)
+    database.set("another setting", "no JSON")
+    database.set(f"{LINES}0", json.dumps({"onnx": {"a.py": [1, 2]}}))
+    assert covered.python_lines() == {}, "as of the last look"
+    first = covered.shares(1.0, 1)
+    assert covered.python_lines() == {"onnx": 2}
+    near, missing = Fusions().missing()["near"], Fusions().missing()["exact"]
+    database.set(f"{LINES}1", json.dumps({"onnx": {"a.py": [2, 3]}}))
+    database.set(f"{FUSIONS}0", json.dumps({"schema": 1, "exact": missing[:3], "near": near[:1]}))
+    database.set(f"{FUSIONS}1", json.dumps({"schema": 1, "exact": missing[1:4], "near": []}))
+    database.set(f"{PASSES}0", fired("GeluFusionL1"))
+    second = covered.shares(2.0, 2)
+    assert covered.python_lines() == {"onnx": 3}
+    assert (first["pattern"], second["pattern"]) == (0.0, 4 / len(missing))
+    assert second["near pattern"] == 1 / len(missing)
+    assert set(second) > set(first)
+    database.set(f"{PASSES}1", fired("ReluFusion", "ConstantFolding"))
+    third = covered.shares(3.0, 3)
+    (passes,) = set(second) - set(first)
+    assert (second[passes], third[passes]) == (pytest.approx(1 / 3), 1.0)
+    assert curve_of(database) == []
+    assert len(fusions_of(database).missing()["exact"]) == len(missing) - 4
+    assert passes_of(database).missing() == {"onnxruntime 1.31.1": []}
+    assert lines_of(database).packages() == {"onnx": 3}
+    assert (covered.shares(4.0, 4), covered.python_lines()) == (third, {"onnx": 3}), "what has not changed is the same"
+
+
+def test_of_a_long_curve_every_second_row_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_coverage, "ROWS", 4)
+    database = Database(tmp_path / "campaign.sqlite")
+    covered = JointCoverage(database)
+    for n in range(4):
+        told(database, n, "sprout-float-3x3-17")
+        covered.shares(float(n), n)
+    assert [row[0] for row in curve_of(database)] == [0.0, 1.0, 2.0, 3.0]
+    told(database, 4, "sprout-float-3x3-17")
+    shares = covered.shares(4.25, 9)
+    assert [row[:2] for row in curve_of(database)] == [[0.0, 0], [2.0, 2], [4.2, 9]]
+    assert curve_of(database)[-1][2:] == [round(shares[name], 5) for name in CRITERIA]

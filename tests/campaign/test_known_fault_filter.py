@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import onnx
 import pytest
 
-from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter
+from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter, has_turn
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
 
@@ -56,3 +58,36 @@ def test_suspects_that_are_alike_are_looked_at_ever_more_rarely() -> None:
     tried.add("a")
     assert tried.again("a"), "their number goes on"
     assert (tried.knows("a"), tried.knows("b")) == (True, False)
+
+
+def test_powers_of_two_have_a_turn() -> None:
+    assert [times for times in range(18) if has_turn(times)] == [0, 1, 2, 4, 8, 16]
+
+
+@pytest.mark.parametrize(
+    ("operators", "known"),
+    [(("Tanh", "Relu"), True), (("Relu", "Tanh", "Exp"), True), (("Tanh",), False), (("Exp", "Tanh"), False)],
+)
+def test_a_case_with_all_operators_of_a_finding_is_known(operators: tuple[str, ...], known: bool) -> None:
+    likely = KnownFaultFilter()
+    assert not likely.knows(verdict(), program(*operators), "")
+    likely.add(verdict(), "", verdict(), program("Relu", "Tanh"))
+    assert likely.knows(verdict(), program(*operators), "") is known
+    assert not likely.knows(verdict(), program(*operators), "other words")
+
+
+def test_a_finding_of_no_operators_explains_nothing() -> None:
+    likely = KnownFaultFilter()
+    likely.add(verdict(), "", replace(verdict(), output="x"), program("Tanh"))
+    assert not likely.knows(verdict(), program("Tanh"), "")
+
+
+def test_a_finding_that_is_added_again_keeps_its_count_and_others_have_their_own() -> None:
+    likely = KnownFaultFilter()
+    likely.add(verdict(), "", verdict(), program("Tanh"))
+    assert [likely.again(verdict(), program("Tanh"), "") for _ in range(3)] == [False, False, True]
+    likely.add(verdict(), "", verdict(), program("Tanh"))
+    assert [likely.again(verdict(), program("Tanh"), "") for _ in range(2)] == [False, True], "the 4th and the 5th"
+    likely.add(verdict(), "", verdict(), program("Relu"))
+    assert not likely.again(verdict(), program("Relu"), "")
+    assert likely.again(verdict(), program("Tanh", "Relu"), ""), "the 6th of one, though the 2nd of the other"

@@ -105,10 +105,12 @@ class Recording:
         self.steps.append(("end", 0))
 
 
-def ran(out: Path, seed: Path, monkeypatch: pytest.MonkeyPatch, programs: int = 12) -> tuple[Job, Recording]:
+def ran(
+    out: Path, seed: Path, monkeypatch: pytest.MonkeyPatch, programs: int = 12, seconds: float = 1e9
+) -> tuple[Job, Recording]:
     """A job of a few programs with that strategy."""
     monkeypatch.setitem(jobs.STRATEGIES, "recording", f"{__name__}:Recording")  # type: ignore[misc]
-    monkeypatch.setattr(loop, "ROUND_SECONDS", 1e9)
+    monkeypatch.setattr(loop, "ROUND_SECONDS", seconds)
     with Campaign(out, Config(seed=3, jobs=64)) as campaign:
         campaign.add_seed(seed.name, Program.from_bytes(seed.read_bytes()))
         campaign.database.set(STOP_AT, str(programs))
@@ -159,6 +161,44 @@ def test_a_few_faults_are_not_everything(tmp_path: Path, tiny: Path, monkeypatch
 
     monkeypatch.setattr(Recording, "note", note)
     assert ran(tmp_path, tiny, monkeypatch)[0].counts["internal errors"] == jobs.HOPELESS - 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rounds"),
+    [(0.001, [1, 2, 4, 8, 16, 16]), (0.125, [1, 2, 4, 4]), (0.24, [1, 2, 2]), (0.26, [1, 1, 1]), (9.0, [1, 1])],
+)
+def test_a_round_takes_half_a_second_at_most(
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, rounds: list[int]
+) -> None:
+    """By a clock that goes on by so much for every program that runs."""
+    now, sizes = [0.0], []
+    execute = Recording.execute
+
+    def slowly(self: Recording, testcases: Sequence[Testcase]) -> list[int]:
+        self.refresh, self.most = 100, 16
+        now[0] += seconds * len(testcases)
+        sizes.append(len(testcases))
+        return execute(self, testcases)
+
+    monkeypatch.setattr(Recording, "execute", slowly)
+    monkeypatch.setattr(
+        Recording, "mutate", lambda self, entry, parent, choices, n: Testcase(0, n, entry, parent, parent)
+    )
+    monkeypatch.setattr(Recording, "feed", lambda self, testcase, choices: replace(testcase, whole=b"model"))
+    monkeypatch.setattr(Recording, "triage", lambda self, testcase, runs, wrong: None)
+    monkeypatch.setattr(loop, "time", Clock(now))
+    ran(tmp_path, tiny, monkeypatch, sum(rounds), loop.ROUND_SECONDS)
+    assert sizes == rounds
+
+
+class Clock:
+    """What the loop asks of ``time``."""
+
+    def __init__(self, now: list[float]) -> None:
+        self._now = now
+
+    def monotonic(self) -> float:
+        return self._now[0]
 
 
 def test_it_is_read_at_once() -> None:

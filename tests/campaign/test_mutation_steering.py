@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import onnx
 import pytest
 
 from irfuzz.campaign.config import Config
-from irfuzz.campaign.corpus.mutation_steering import LEARNT, Steering
+from irfuzz.campaign.corpus.mutation_steering import (
+    AIMS,
+    ASKED,
+    COVERAGE,
+    FUSIONS,
+    LEARNT,
+    LINES,
+    PASSES,
+    TELL,
+    TRIGGERS,
+    Steering,
+    plan_of,
+)
 from irfuzz.campaign.corpus.parent_selection import Corpus
 from irfuzz.campaign.corpus.testcase import Testcase
 from irfuzz.choices import Choices
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
+from irfuzz.generate.one_node_programs import sprouts
+from irfuzz.ir.program import Program
+from irfuzz.mutate.drawn_calls.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
+from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.store.database import Database
 from tests.campaign.test_parent_selection import row
 
@@ -63,3 +82,123 @@ def test_a_job_goes_on_with_what_it_learnt(tmp_path: Path) -> None:
     assert later.search.state() == steering.search.state()
     database.set(f"{LEARNT}0", '{"schema": 0}')
     assert started(database)[0].picked() == [0] * 6, "what another version has written is left alone"
+
+
+class Planned:
+    """A search that plans one edit by a mutator of its own."""
+
+    def plan(self, entry: object, choices: Choices, most: int) -> tuple[str | None, ...]:
+        return ("planned", str(most))
+
+
+def plans(program: Program, *mutators: str) -> list[tuple[str | None, ...]]:
+    search, entry = Planned(), object()
+    return [
+        plan_of(search, entry, program, Choices.from_seed(n), 3, mutators)  # type: ignore[arg-type]
+        for n in range(200)
+    ]
+
+
+def test_a_program_that_only_copies_becomes_a_call_most_of_the_time() -> None:
+    copies = sprouts()["sprout-float-3x3-17"]
+    computes = Program.from_proto(
+        onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }',
+        ),
+    )
+    drawn = plans(copies, InsertNeighbours.name)
+    assert set(drawn) == {(InsertNeighbours.name,), ("planned", "3")}
+    assert 0.75 < drawn.count((InsertNeighbours.name,)) / len(drawn) < 0.95
+    assert set(plans(copies)) == {("planned", "3")}, "where the mutator is not wanted"
+    assert set(plans(computes, InsertNeighbours.name)) == {("planned", "3")}
+
+
+def steering_of(tmp_path: Path, **config: object) -> tuple[Database, Steering, Testcase]:
+    database = Database(tmp_path / "c.sqlite")
+    database.add_program(row(1, 1, ""))
+    corpus = Corpus(database)
+    steering = Steering(Config(**config), corpus, FeatureCounts(), NEWEST)  # type: ignore[arg-type]
+    for program in corpus.refresh():
+        steering.add(program)
+    entry = steering.parent(Choices.from_seed(0))
+    return database, steering, Testcase(0, 1, entry, corpus.program(entry), corpus.program(entry))
+
+
+VALID = next(r for r in Relation if r is not Relation.INVALID)
+
+
+def edit(relation: Relation = VALID, pattern: str = "") -> Edit:
+    return Edit("m", 1, "site", (), relation, "detail", pattern)
+
+
+def test_who_is_asked_which_passes_changed_a_program(tmp_path: Path) -> None:
+    _, steering, seed = steering_of(tmp_path)
+    mutant = replace(seed, edits=(edit(),))
+    assert steering.asks(seed, 0) is None, "no target has told its passes yet"
+    target = Target("onnxruntime@1.31.1:all", "onnxruntime", version="1.31.1")
+    steering.passes.register(target, ("GeluFusionL1",))
+    wanted = steering.passes.asks()
+    assert wanted is not None
+    assert steering.asks(seed, 0) == wanted
+    assert steering.asks(mutant, 0) is None
+    assert steering.asks(mutant, 1) == wanted
+    assert steering.asks(replace(mutant, edits=(edit(pattern="p"),)), 0) == wanted
+    assert steering.asks(replace(mutant, iteration=ASKED), 0) == wanted
+    assert steering.asks(replace(mutant, iteration=ASKED + 1), 0) is None
+    invalid = replace(mutant, edits=(edit(Relation.INVALID, "p"),), iteration=ASKED)
+    assert steering.asks(invalid, 5) is None
+
+
+def test_what_a_run_was_the_first_to_fire_is_credited_to_its_edits(tmp_path: Path) -> None:
+    _, steering, seed = steering_of(tmp_path)
+    target = Target("onnxruntime@1.31.1:all", "onnxruntime", version="1.31.1")
+    steering.passes.register(target, ("GeluFusionL1", "ConstantFolding"))
+    fired = [RunResult(target, Stage.RUN, Exit.OK, passes=("GeluFusionL1",))]
+    lines = [RunResult(target, Stage.RUN, Exit.OK, lines={"onnx": {"a.py": [1, 2]}})]
+    mutant = replace(seed, edits=(edit(),), asks={})
+    assert steering.ran(replace(mutant, asks=None), fired) is False, "it was not asked"
+    assert steering.ran(mutant, fired) is True
+    assert steering.ran(mutant, fired) is False
+    assert steering.ran(replace(mutant, asks=None), lines) is True
+    assert [(one[1], one[2]) for one in steering._credits] == [(("m",), 1), (("m",), 2)]
+    constant = [RunResult(target, Stage.RUN, Exit.OK, passes=("ConstantFolding",))]
+    assert steering.ran(replace(seed, asks={}), constant) is False, "a seed is no mutant"
+    more = [RunResult(target, Stage.RUN, Exit.OK, lines={"onnx": {"a.py": [3]}})]
+    assert steering.ran(seed, more) is True
+    assert len(steering._credits) == 2
+    steering.credit()
+    assert steering._credits == []
+
+
+def test_a_job_tells_now_and_then_and_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database, steering, _ = steering_of(tmp_path, python_coverage=True)
+    now = [100.0]
+    monkeypatch.setattr(f"{Steering.__module__}.time.monotonic", lambda: now[0])
+    keys = (COVERAGE, FUSIONS, PASSES, AIMS, TRIGGERS, LINES, LEARNT)
+
+    def told() -> set[str]:
+        before = {key for key in keys if database.settings().get(f"{key}7", "") != "-"}
+        for key in keys:
+            database.set(f"{key}7", "-")
+        return before
+
+    told()
+    steering.tell(database, 7)
+    assert told() == {COVERAGE, AIMS, TRIGGERS, LINES, LEARNT, *([FUSIONS] if steering.fusions.covered else [])}
+    now[0] += TELL - 0.5
+    steering.tell(database, 7)
+    assert told() == set()
+    steering.tell(database, 7, now=True)
+    assert told() == {AIMS, TRIGGERS, LINES, LEARNT}
+    now[0] += TELL
+    target = Target("onnxruntime@1.31.1:all", "onnxruntime", version="1.31.1")
+    steering.passes.register(target, ("GeluFusionL1",))
+    steering.passes.add([RunResult(target, Stage.RUN, Exit.OK, passes=("GeluFusionL1",))], "d")
+    steering.tell(database, 7)
+    assert told() == {PASSES, AIMS, TRIGGERS, LINES, LEARNT}
+
+
+def test_lines_are_told_only_if_they_are_counted(tmp_path: Path) -> None:
+    database, steering, _ = steering_of(tmp_path)
+    steering.tell(database, 7, now=True)
+    assert f"{LINES}7" not in database.settings()

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -18,7 +19,16 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import TargetRun
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.repro_scripts.full_script import ReproSpec, repro_source
-from irfuzz.report.repro_scripts.short_script import short_source
+from irfuzz.report.repro_scripts.short_script import (
+    COLUMNS,
+    ELEMENTS,
+    LINES,
+    array_source,
+    few_elements,
+    judged_lines,
+    script_text,
+    short_source,
+)
 from irfuzz.report.specification_quotes import sections_of
 from irfuzz.store.npz_tensors import pack
 
@@ -179,6 +189,12 @@ def test_where_the_long_one_has_to_do() -> None:
     assert script(scene(Symptom.DIFFERENCE, "")) is None
     assert script(scene(Symptom.HANG, "")) is None
     assert script(scene(Symptom.DIFFERENCE, "0.0", odd_types=True)) is None
+    for more in ({"runs": 2}, {"odd_inputs": True}, {"output": ""}, {"place": None}, {"place": ((0,), (0,))}):
+        assert script(scene(Symptom.DIFFERENCE, "0.0", **more)) is None, more
+    assert script(scene(Symptom.DIFFERENCE, "0.0", runs=1)) is not None
+    blamed = TargetRun("reference@1", "reference", {}, "1", environment="e")
+    assert script(replace(scene(Symptom.DIFFERENCE, "0.0"), blamed=blamed)) is None
+    assert script(scene(Symptom.LENIENCY, "0.0")) is None
     big = TEXT.replace("float[1] w = {0.5}", f"float[99] w = {{{', '.join(['0.5'] * 99)}}}")
     assert script(scene(Symptom.DIFFERENCE, "0.0"), onnx.parser.parse_model(big).SerializeToString()) is None
 
@@ -188,3 +204,99 @@ def test_sections_are_those_of_the_operators() -> None:
     assert set(sections) == {"Pad-13", "MaxPool-12", "Mul-14"}
     assert sections["MaxPool-12"].link == "https://onnx.ai/onnx/operators/onnx__MaxPool.html"
     assert any(q.startswith("auto_pad: auto_pad must be either NOTSET") for q in sections["MaxPool-12"].quotes)
+
+
+def test_a_script_is_short_to_the_last_line_and_column() -> None:
+    shown = scene(Symptom.DIFFERENCE, "0.0")
+    around = script_text(shown, [], [], [], [])
+    assert around is not None
+    free = LINES - len(around.splitlines())
+    assert script_text(shown, [], [], ["pass"] * free, []) is not None
+    assert script_text(shown, [], [], ["pass"] * (free + 1), []) is None
+    assert script_text(shown, [], [], ["x" * 2 * COLUMNS], []) is not None
+    assert script_text(shown, [], [], ["x" * (2 * COLUMNS + 1)], []) is None
+
+
+@pytest.mark.parametrize(
+    ("arrays", "few"),
+    [
+        ([np.zeros(ELEMENTS)], True),
+        ([np.zeros(ELEMENTS), np.zeros(1)], False),
+        ([np.zeros(ELEMENTS + 1)], False),
+        ([np.array(["a"])], False),
+        ([np.array(["a"], object)], False),
+        ([np.zeros(1, np.complex64)], False),
+        ([np.zeros(1), np.zeros(1, ml_dtypes.bfloat16)], False),
+        ([], True),
+    ],
+)
+def test_what_can_be_written_down(arrays: list[np.ndarray], few: bool) -> None:
+    assert few_elements(arrays) is few
+
+
+@pytest.mark.parametrize(
+    ("array", "source"),
+    [
+        (np.zeros((0, 2), np.float32), "np.zeros((0, 2), 'float32')"),
+        (np.zeros((2, 2), np.float32), "np.full((2, 2), 0.0, 'float32')"),
+        (np.array([0.0, -0.0]), "np.array([0.0, -0.0], 'float64')"),
+        (np.array([3], np.int8), "np.array([3], 'int8')"),
+        (np.array([np.nan, np.nan]), "np.full((2,), np.nan, 'float64')"),
+    ],
+)
+def test_arrays_are_written_with_all_their_bits(array: np.ndarray, source: str) -> None:
+    assert array_source(array) == source
+
+
+@pytest.mark.parametrize(
+    ("symptom", "answers", "more", "last"),
+    [
+        (Symptom.DIFFERENCE, ["0.0"], {"bound": None}, "shows = bool(got != expected)"),
+        (Symptom.DIFFERENCE, ["0.0"], {"bound": float("inf")}, "shows = bool(got != expected)"),
+        (
+            Symptom.DIFFERENCE, ["0.0", "1.0"], {"bound": 0.5},
+            "shows = not (abs(float(got) - float(expected)) <= 0.5 or got != got and expected != expected)",
+        ),
+        (Symptom.WRONG_SHAPE, ["'float32[1]'"] * 2, {}, "shows = got != expected"),
+        (Symptom.WRONG_SHAPE, ["'float32[1]'", "'float32[2]'"], {}, None),
+        (Symptom.WRONG_DTYPE, ["'string[1]'"], {}, None),
+        (Symptom.WRONG_DTYPE, ["'nothing'"], {}, None),
+        (Symptom.DIFFERENCE, [], {}, None),
+        (Symptom.DIFFERENCE, ["0.0", ""], {}, None),
+        (Symptom.HANG, ["0.0"], {}, None),
+    ],
+)  # fmt: skip
+def test_how_a_script_tells(symptom: Symptom, answers: list[str], more: dict[str, object], last: str | None) -> None:
+    witnesses = [TargetRun(f"w{n}", "w", {}, "1", answer=answer) for n, answer in enumerate(answers)]
+    lines = judged_lines(replace(scene(symptom, ""), witnesses=witnesses, **more))  # type: ignore[arg-type]
+    assert (lines and lines[-1]) == last
+
+
+def test_the_place_of_a_value_in_a_script() -> None:
+    shown = scene(Symptom.DIFFERENCE, "0.0", place=((), ()))
+    lines = judged_lines(shown)
+    assert lines is not None
+    assert lines[:2] == ["got = np.asarray(run())[()]", "expected = 0.0"]
+    computed = judged_lines(scene(Symptom.DIFFERENCE, "0.0"), "right()")
+    assert computed is not None
+    assert computed[:2] == ["got = np.asarray(run())[0, 0, 3]", "expected = np.asarray(right())[0, 0, 3]"]
+
+
+PLAIN = '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) { y = Neg (x) }'
+
+
+@pytest.mark.parametrize(
+    ("model", "short"),
+    [
+        (PLAIN, True),
+        (PLAIN.replace("Neg (x)", "Elu <alpha = 2.0> (x)"), True),
+        (PLAIN.replace("Neg (x)", "Transpose <perm: ints = []> (x)"), False),
+        (PLAIN.replace("float[1,1,4] y", "seq(float[4]) y").replace("Neg", "SequenceConstruct"), False),
+    ],
+)
+def test_models_that_helpers_can_build(model: str, short: bool) -> None:
+    text = script(scene(Symptom.DIFFERENCE, "0.0"), onnx.parser.parse_model(model).SerializeToString())
+    assert (text is not None) == short
+    if text is not None:
+        assert ("numpy_helper" in text) is False
+        assert "weights" not in text

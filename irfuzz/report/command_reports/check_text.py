@@ -105,7 +105,7 @@ def _agreement(report: CheckResult, inputs: str) -> str:
     measured = math.isfinite(far) and report.base not in never  # distances are those to the base
     how = "agree" if not measured else "agree exactly" if far == 0 else f"agree to {far:.2g}"
     components = sorted({t.component for t in names})
-    alone = f" (all of them {components[0]})" if len(components) == 1 and len(names) > 1 else ""
+    alone = f" (all of them {components[0]})" if len(components) == 1 else ""
     if len(names) == 1 and never:
         return f"{1 + len(never)} targets differ on {inputs}"
     if len(names) == 1:
