@@ -116,6 +116,9 @@ def test_what_is_not_known_and_what_stays_as_it_is(parse: Parse) -> None:
     assert rounded_coordinate(resize(parse, size=4, scale=2.0, known=False, **tie))
     assert rounded_coordinate(resize(parse, size="N", scale=2.0, **tie))
     assert not rounded_coordinate(resize(parse, size=3, scale=1.0, **tie))
+    crop = {**tie, "coordinate_transformation_mode": "tf_crop_and_resize"}
+    assert not rounded_coordinate(resize(parse, size=3, scale=1.0, **crop))
+    assert rounded_coordinate(resize(parse, size=3, scale=1.1, **crop))
     assert not rounded_coordinate(resize(parse, size=0, scale=3.0, **tie))
     assert not rounded_coordinate(resize(parse, size=3, length=3, **tie))
     assert not rounded_coordinate(resize(parse, size=4, length=8, **tie))
