@@ -161,3 +161,16 @@ def test_chosen_axes(parse: Parse, axes: str, scales: list[float], unclear: bool
 def test_whole_numbers_of_weighted_sums(parse: Parse, kind: str, mode: str, sums: bool) -> None:
     assert rounds_sums(resize(parse, kind=kind, scale=2.0, mode=mode)) == sums
     assert not rounds_sums(call_of(parse(f"g ({kind}[4] x) => ({kind}[4] y) {{ y = Identity(x) }}"), {}, 18))
+
+
+def test_lengths_beside_an_empty_tensor_of_scales_count(parse: Parse) -> None:
+    """Versions 11 and 12 cannot leave the scales out."""
+    program = parse(
+        "g (float[4] x, float[2] r, float[0] s, int64[1] n) => (float[M] y) "
+        '{ y = Resize<mode="nearest", coordinate_transformation_mode="align_corners">(x, r, s, n) }',
+        11,
+    )
+    call = call_of(program, {"n": np.array([3], np.int64)}, 11)
+    assert not fractional_length(call)
+    assert rounded_coordinate(call)  # 1.5 is between two elements
+    assert not rounded_coordinate(call_of(program, {"n": np.array([2], np.int64)}, 11))
