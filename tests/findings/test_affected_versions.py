@@ -116,7 +116,11 @@ class Versions:
         wrong = {"y": np.array([-1, 9], np.float32)}
         return [
             RunResult(
-                t, Stage.RUN, self.ends.get(t.name, Exit.OK), wrong if t.options.get("wrong") else right, error="no\nmore"
+                t,
+                Stage.RUN,
+                self.ends.get(t.name, Exit.OK),
+                wrong if t.options.get("wrong") else right,
+                error="no\nmore",
             )
             for t in targets
         ]

@@ -115,7 +115,11 @@ class Told:
 
 
 BAD = Target("a:all", "a")
-OLD, REFERENCE, SLOW = Target("b@1", "b", environment="old"), Target("reference", "reference"), Target("s", "s", slow=True)
+OLD, REFERENCE, SLOW = (
+    Target("b@1", "b", environment="old"),
+    Target("reference", "reference"),
+    Target("s", "s", slow=True),
+)
 GOOD, OTHERS = Target("d:plain", "d"), Target("e", "e")
 
 

@@ -26,7 +26,8 @@ BODY = (
 )
 CALLS = (
     HEAD + "g (float[1] x) => (float[1] y) { y = own.twice<gain=2.0>(x) }\n"
-    '<opset_import: ["" : 16], domain: "own"> twice <gain: float = 1.0, other: float = 2.0> (a) => (b) { b = Add(a, a) }'
+    '<opset_import: ["" : 16], domain: "own"> twice <gain: float = 1.0, other: float = 2.0> (a) => (b) '
+    "{ b = Add(a, a) }"
 )
 
 
@@ -94,13 +95,16 @@ def test_elements_of_large_tensors_are_not_known(size: int, known: bool) -> None
 def test_optional_inputs_and_outputs() -> None:
     names = last('g (float[2] x, float h) => (float[2] y) { y = Clip(x, "", h) }')
     assert (names["has:input"], names["has:min"], names["has:max"], names["inputs"]) == (True, False, True, 3)
-    rnn = "g (float[2,1,3] x, float[1,4,3] w, float[1,4,4] r) => (float[1,1,4] h) {{ {}, h = RNN<hidden_size=4>(x, w, r) }}"
+    rnn = (
+        "g (float[2,1,3] x, float[1,4,3] w, float[1,4,4] r) => (float[1,1,4] h) "
+        "{{ {}, h = RNN<hidden_size=4>(x, w, r) }}"
+    )
     assert last(rnn.format('""'))["outputs"] == (False, True)
     assert last(rnn.format("y"))["outputs"] == (True, True)
 
 
 def test_a_node_of_another_domain() -> None:
-    given = program('g (float[1] x) => (float[1] y) { y = Relu(x) }')
+    given = program("g (float[1] x) => (float[1] y) { y = Relu(x) }")
     (node,) = given.nodes()
     assert KnownNode(node, 17, inside=False).op == "Relu"
     node.domain = "ai.onnx"

@@ -119,7 +119,9 @@ def test_whom_a_known_fault_makes_wrong_is_no_witness(parse: Parse, run: Run) ->
         (SHIFTED, {"reference": {"y": np.array([[0, 1]])}, "refused": "no"}, False),
     ],
 )
-def test_whether_rounding_leaves_a_shape(parse: Parse, run: Run, text: str, told: Mapping[str, Any], steady: bool) -> None:
+def test_whether_rounding_leaves_a_shape(
+    parse: Parse, run: Run, text: str, told: Mapping[str, Any], steady: bool
+) -> None:
     two = np.array([[0, 1]])
     case = Case(parse(text), X, [run("a", two), run("b", two[:, :1])], shadow=shade(**told))
     assert case.steady_shape(case.program.graph.outputs[0], (1, 2)) == steady

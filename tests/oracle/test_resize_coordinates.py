@@ -44,7 +44,8 @@ def resize(
     fed: dict[str, Value] = {}
     if known:
         fed = {"s": np.array([scale], np.float32)} if scale is not None else {"n": np.array([length], np.int64)}
-    text = f"g ({kind}[{size}] x, float[1] s, int64[1] n, float[2] r) => ({kind}[M] y) {{ y = Resize<{given}>({operands}) }}"
+    inputs = f"{kind}[{size}] x, float[1] s, int64[1] n, float[2] r"
+    text = f"g ({inputs}) => ({kind}[M] y) {{ y = Resize<{given}>({operands}) }}"
     return call_of(parse(text, opset), fed, opset)
 
 

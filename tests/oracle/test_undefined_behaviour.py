@@ -1,4 +1,4 @@
-"""Each test that an ``[undefined]`` table names, on both sides of its edges: what is known of a call, and what is not."""
+"""Each test that an ``[undefined]`` table names, on both sides of its edges, and if a call is not known."""
 
 from __future__ import annotations
 
@@ -75,10 +75,14 @@ UNPOOL = "(float[1,1,2] x, int64[1,1,2] i) => (float[1,1,4] y) { y = MaxUnpool<k
         ("cast_out_of_range", TO_INT8, {}, 18, True),
         ("cast_out_of_range", TO_UINT8, arrays(SINGLE, x=[255.9, -0.9]), 18, False),
         ("cast_out_of_range", TO_UINT8, arrays(SINGLE, x=[0, -1]), 18, True),
-        ("cast_out_of_range", "(int64[2] x) => (int8[2] y) { y = Cast<to=3>(x) }", arrays(INT64, x=[999, 0]), 18, False),
-        ("cast_out_of_range", "(float[2] x) => (float16[2] y) { y = Cast<to=10>(x) }", arrays(SINGLE, x=[1e9, 0]), 18, False),
-        ("cast_out_of_range", "(float[2] x) => (bool[2] y) { y = Cast<to=9>(x) }", arrays(SINGLE, x=[1e9, 0]), 18, False),
-        ("cast_out_of_range", "(float[2] x) => (int4[2] y) { y = Cast<to=22>(x) }", arrays(SINGLE, x=[7.9, 0]), 21, False),
+        ("cast_out_of_range", "(int64[2] x) => (int8[2] y) { y = Cast<to=3>(x) }",
+         arrays(INT64, x=[999, 0]), 18, False),
+        ("cast_out_of_range", "(float[2] x) => (float16[2] y) { y = Cast<to=10>(x) }",
+         arrays(SINGLE, x=[1e9, 0]), 18, False),
+        ("cast_out_of_range", "(float[2] x) => (bool[2] y) { y = Cast<to=9>(x) }",
+         arrays(SINGLE, x=[1e9, 0]), 18, False),
+        ("cast_out_of_range", "(float[2] x) => (int4[2] y) { y = Cast<to=22>(x) }",
+         arrays(SINGLE, x=[7.9, 0]), 21, False),
         ("cast_out_of_range", "(float[2] x) => (int4[2] y) { y = Cast<to=22>(x) }", arrays(SINGLE, x=[8, 0]), 21, True),
         ("float_to_text", TO_TEXT.format("float"), {}, 18, True),
         ("float_to_text", TO_TEXT.format("int32"), {}, 18, False),
@@ -177,8 +181,10 @@ UNPOOL = "(float[1,1,2] x, int64[1,1,2] i) => (float[1,1,4] y) { y = MaxUnpool<k
         ("reflected_beyond", PAD.format("", "constant", ""), arrays(INT64, p=[9, 0, 0, 9]), 18, False),
         ("reflected_beyond", PAD.format("", "reflect", ""), {}, 18, True),
         ("reflected_beyond", PAD.format("", "reflect", ""), arrays(INT64, p=[0, 0]), 18, True),
-        ("reflected_beyond", PAD.format(", int64[1] a", "reflect", ', "", a'), arrays(INT64, p=[0, 2], a=[0]), 18, False),
-        ("reflected_beyond", PAD.format(", int64[1] a", "reflect", ', "", a'), arrays(INT64, p=[0, 2], a=[1]), 18, True),
+        ("reflected_beyond", PAD.format(", int64[1] a", "reflect", ', "", a'),
+         arrays(INT64, p=[0, 2], a=[0]), 18, False),
+        ("reflected_beyond", PAD.format(", int64[1] a", "reflect", ', "", a'),
+         arrays(INT64, p=[0, 2], a=[1]), 18, True),
         ("reflected_beyond", PAD.format(", int64[1] a", "reflect", ', "", a'), arrays(INT64, p=[0, 0]), 18, True),
         ("reflected_beyond", '(float[2] x) => (float[A] y) { y = Pad<mode="reflect", pads=[1, 1]>(x) }', {}, 10, False),
         ("reflected_beyond", '(float[2] x) => (float[A] y) { y = Pad<mode="reflect", pads=[0, 2]>(x) }', {}, 10, True),
