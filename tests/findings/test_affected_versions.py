@@ -103,6 +103,9 @@ def test_a_fault_is_named_after_the_newest_version_that_shows_it(monkeypatch: py
         assert AffectedVersions(runner, Limits())(finding) is finding
 
 
+NO = "no\nmore"
+
+
 class Versions:
     """A runner of targets that give what is said for their component; in a place of it one that ends otherwise."""
 
@@ -113,15 +116,9 @@ class Versions:
 
     def run(self, program: Program, inputs: Mapping[str, Value], targets: Sequence[Target]) -> list[RunResult]:
         right = {"y": np.array([-1, -2], np.float32)}
-        wrong = {"y": np.array([-1, 9], np.float32)}
+        answers = {True: {"y": np.array([-1, 9], np.float32)}, "type": {"y": np.array([-1, -2], np.float64)}}
         return [
-            RunResult(
-                t,
-                Stage.RUN,
-                self.ends.get(t.name, Exit.OK),
-                wrong if t.options.get("wrong") else right,
-                error="no\nmore",
-            )
+            RunResult(t, Stage.RUN, self.ends.get(t.name, Exit.OK), answers.get(t.options["wrong"], right), error=NO)
             for t in targets
         ]
 
@@ -133,7 +130,7 @@ class Versions:
     quick_shadow = shadow
 
 
-def planted(name: str, *, wrong: bool = False) -> Target:
+def planted(name: str, *, wrong: bool | str = False) -> Target:
     component, _, version = name.partition(":")[0].partition("@")
     environment = f"{component}-{version}" if version else ""
     return Target(name, component, version or "9", environment=environment, options={"wrong": wrong})
@@ -151,12 +148,13 @@ INT = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) {
         ({"ort@1:basic": True, "ort@1:all": False}, {}, ("ort@1:all", "1", True, "")),
         ({"ort@1:basic": True, "ort@1:layout": False}, {}, ("ort@1:basic", "1", True, "")),
         ({"ort@1:basic": False, "ort@1:layout": False}, {}, ("ort@1:basic", "1", False, "")),
+        ({"ort@1:all": "type"}, {}, ("ort@1:all", "1", False, "wrong-dtype instead")),
         ({"ort@1:all": True}, {"ort@1:all": Exit.UNSUPPORTED}, ("ort@1:all", "1", None, "unsupported: no\nmore")),
         ({"ort@1:all": True}, {"ort@1:all": Exit.REJECTED}, ("ort@1:all", "1", False, "rejected: no\nmore")),
     ],
 )
 def test_what_one_version_says(
-    monkeypatch: pytest.MonkeyPatch, names: dict[str, bool], ends: dict[str, Exit], answer: tuple[object, ...]
+    monkeypatch: pytest.MonkeyPatch, names: dict[str, bool | str], ends: dict[str, Exit], answer: tuple[object, ...]
 ) -> None:
     program = Program.from_proto(onnx.parser.parse_model(INT))
     inputs = {"x": np.array([1, 2], np.float32)}
@@ -175,6 +173,21 @@ def test_what_one_version_says(
     (found,) = rest
     assert (found.target, found.version, found.shows, found.told) == answer
     assert bool(found.signature) == (found.shows is True)
+
+
+@pytest.mark.unit
+def test_a_version_that_one_witness_contradicts_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program.from_proto(onnx.parser.parse_model(INT.replace("Neg", "Sin")))
+    inputs = {"x": np.array([1, 2], np.float32)}
+    blamed, old = planted("ort:all", wrong=True), planted("ort@1:all", wrong=True)
+    runner = Versions(blamed, planted("one"), old)
+    verdict = Verdict("numeric", Symptom.DIFFERENCE, "ort:all", ("one",), output="y")
+    monkeypatch.setattr(affected_versions, "versions_of", lambda target: [Availability(old, "")])
+    case = FailingCase(program, inputs)
+    finding = Finding(verdict, case, case, runner.run(program, inputs, runner.targets[:2]))
+    found, _ = AffectedVersions(runner, Limits()).shown_in(finding)  # type: ignore[arg-type]
+    assert found.shows is None
+    assert found.told.startswith("suspect: ")
 
 
 @pytest.mark.unit
