@@ -133,7 +133,7 @@ def _is_text_or_nothing(value: ast.expr) -> bool:
 
 
 def _left_alone(tree: ast.Module) -> set[int]:
-    """Nodes in annotations, in texts, in what is raised, and in blocks for type checkers."""
+    """Nodes in annotations, texts, decorators of classes, in what is raised, and in blocks for type checkers."""
     found: set[int] = set()
     for node in ast.walk(tree):
         within: list[ast.AST | None] = []
@@ -142,6 +142,8 @@ def _left_alone(tree: ast.Module) -> set[int]:
                 within.append(returns)
             case ast.arg(annotation=annotation) | ast.AnnAssign(annotation=annotation):
                 within.append(annotation)
+            case ast.ClassDef(decorator_list=decorators):
+                within += decorators
             case ast.JoinedStr() | ast.Raise():
                 within.append(node)
             case ast.If(test=ast.Name("TYPE_CHECKING")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +18,13 @@ from irfuzz.campaign.stored_findings import release_bisection
 from irfuzz.campaign.stored_findings.release_bisection import bisect_all, save
 from irfuzz.errors import UsageError
 from irfuzz.execute import target_table
+from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.runner import Runner
+from irfuzz.execute.target_table import Availability
 from irfuzz.execute.versions import environments
-from irfuzz.findings.blame.affected_versions import AffectedVersions
+from irfuzz.findings.blame import affected_versions
+from irfuzz.findings.blame.affected_versions import AffectedVersions, with_others
 from irfuzz.findings.codec import finding_of, row_of
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, VersionAnswer
@@ -96,6 +101,113 @@ def test_a_fault_is_named_after_the_newest_version_that_shows_it(monkeypatch: py
         assert AffectedVersions(runner, Limits(), lambda: True)(finding) is finding
         monkeypatch.setattr(AffectedVersions, "shown_in", lambda *_: shown[:1])
         assert AffectedVersions(runner, Limits())(finding) is finding
+
+
+NO = "no\nmore"
+
+
+class Versions:
+    """A runner of targets that give what is said for their component; in a place of it one that ends otherwise."""
+
+    def __init__(self, *targets: Target, ends: Mapping[str, Exit] | None = None) -> None:
+        self.targets = targets
+        self.ends = ends or {}
+        self.absent: tuple[object, ...] = ()
+
+    def run(self, program: Program, inputs: Mapping[str, Value], targets: Sequence[Target]) -> list[RunResult]:
+        right = {"y": np.array([-1, -2], np.float32)}
+        answers = {True: {"y": np.array([-1, 9], np.float32)}, "type": {"y": np.array([-1, -2], np.float64)}}
+        return [
+            RunResult(t, Stage.RUN, self.ends.get(t.name, Exit.OK), answers.get(t.options["wrong"], right), error=NO)
+            for t in targets
+        ]
+
+    run_fresh = run
+
+    def shadow(self, program: Program, inputs: Mapping[str, Value]) -> ShadowRun:
+        return ShadowRun(refused="none here")
+
+    quick_shadow = shadow
+
+
+def planted(name: str, *, wrong: bool | str = False) -> Target:
+    component, _, version = name.partition(":")[0].partition("@")
+    environment = f"{component}-{version}" if version else ""
+    return Target(name, component, version or "9", environment=environment, options={"wrong": wrong})
+
+
+INT = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg(x) }'
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("names", "ends", "answer"),
+    [
+        ({"ort@1:all": True}, {}, ("ort@1:all", "1", True, "")),
+        ({"ort@1:all": False}, {}, ("ort@1:all", "1", False, "")),
+        ({"ort@1:basic": True, "ort@1:all": False}, {}, ("ort@1:all", "1", True, "")),
+        ({"ort@1:basic": True, "ort@1:layout": False}, {}, ("ort@1:basic", "1", True, "")),
+        ({"ort@1:basic": False, "ort@1:layout": False}, {}, ("ort@1:basic", "1", False, "")),
+        ({"ort@1:all": "type"}, {}, ("ort@1:all", "1", False, "wrong-dtype instead")),
+        ({"ort@1:all": True}, {"ort@1:all": Exit.UNSUPPORTED}, ("ort@1:all", "1", None, "unsupported: no\nmore")),
+        ({"ort@1:all": True}, {"ort@1:all": Exit.REJECTED}, ("ort@1:all", "1", False, "rejected: no\nmore")),
+    ],
+)
+def test_what_one_version_says(
+    monkeypatch: pytest.MonkeyPatch, names: dict[str, bool | str], ends: dict[str, Exit], answer: tuple[object, ...]
+) -> None:
+    program = Program.from_proto(onnx.parser.parse_model(INT))
+    inputs = {"x": np.array([1, 2], np.float32)}
+    blamed, witnesses = planted("ort:all", wrong=True), (planted("one"), planted("two"))
+    group = [planted(name, wrong=wrong) for name, wrong in names.items()]
+    runner = Versions(blamed, *witnesses, *group, ends=ends)
+    results = runner.run(program, inputs, [blamed, *witnesses])
+    verdict = Verdict("numeric", Symptom.DIFFERENCE, "ort:all", ("one", "two"), output="y")
+    others = [Availability(t, "") for t in group]
+    monkeypatch.setattr(affected_versions, "versions_of", lambda target: others)
+    case = FailingCase(program, inputs)
+    asked = AffectedVersions(runner, Limits())  # type: ignore[arg-type]
+    own, *rest = reversed(asked.shown_in(Finding(verdict, case, case, results)))
+    assert (own.target, own.version, own.environment, own.shows, own.told) == ("ort:all", "9", "", True, "")
+    assert own.signature == signature(verdict, program)
+    (found,) = rest
+    assert (found.target, found.version, found.shows, found.told) == answer
+    assert bool(found.signature) == (found.shows is True)
+
+
+@pytest.mark.unit
+def test_a_version_that_one_witness_contradicts_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program.from_proto(onnx.parser.parse_model(INT.replace("Neg", "Sin")))
+    inputs = {"x": np.array([1, 2], np.float32)}
+    blamed, old = planted("ort:all", wrong=True), planted("ort@1:all", wrong=True)
+    runner = Versions(blamed, planted("one"), old)
+    verdict = Verdict("numeric", Symptom.DIFFERENCE, "ort:all", ("one",), output="y")
+    monkeypatch.setattr(affected_versions, "versions_of", lambda target: [Availability(old, "")])
+    case = FailingCase(program, inputs)
+    finding = Finding(verdict, case, case, runner.run(program, inputs, runner.targets[:2]))
+    found, _ = AffectedVersions(runner, Limits()).shown_in(finding)  # type: ignore[arg-type]
+    assert found.shows is None
+    assert found.told.startswith("suspect: ")
+
+
+@pytest.mark.unit
+def test_new_answers_replace_those_of_the_same_release() -> None:
+    def said(version: str, shows: bool | None, environment: str = "") -> VersionAnswer:
+        return VersionAnswer(f"a@{version}", version, environment, shows)
+
+    now = [said("1.10.0", True), said("1.9.0+cpu", False)]
+    before = [said("1.9.0", True), said("1.2.0", False), said("1.10.0+cpu", None), said("1.11.0", None)]
+    found = with_others(now, before)
+    assert [(s.version, s.shows) for s in found] == [
+        ("1.2.0", False),
+        ("1.9.0+cpu", False),
+        ("1.10.0", True),
+        ("1.11.0", None),
+    ]
+    assert with_others([said("1.0", True, "b"), said("1.0", False, "a")], []) == (
+        said("1.0", False, "a"),
+        said("1.0", True, "b"),
+    )
 
 
 @pytest.mark.planted

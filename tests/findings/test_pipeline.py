@@ -19,6 +19,8 @@ from irfuzz.findings.pipeline import (
     FindingReproducer,
     blame,
     confirm,
+    find_cause,
+    find_conditions,
     pass_through,
     reduce,
     sign,
@@ -166,6 +168,56 @@ def test_what_all_of_them_do_not_hear_is_dropped() -> None:
 def test_nothing_is_blamed_once_a_campaign_ends() -> None:
     before = seen()
     assert blame(bench(Refusing(), stopping=True), before) is before
+
+
+class Shapes(Refusing):
+    """A runner whose first target gives the first value a wrong shape, and refuses to go on with it."""
+
+    def __init__(self, *, steady: bool) -> None:
+        super().__init__(2)
+        self.steady = steady
+
+    def _run(
+        self, program: Program, inputs: Mapping[str, Value], targets: Sequence[Target], *, fresh: bool
+    ) -> list[RunResult]:
+        results = super()._run(program, inputs, targets, fresh=fresh)
+        name, wrong = program.graph.outputs[0].name or "", self.steady or not fresh
+        given = {name: np.array([1, 2], np.float32)}, {name: np.array([[1, 2]], np.float32)}
+        return [
+            replace(r, outputs=given[r.target.name == "bad" and wrong]) if r.exit is Exit.OK else r for r in results
+        ]
+
+
+def test_what_stumbles_over_a_wrong_shape_gives_way_to_it() -> None:
+    before = seen()
+    found = find_cause(bench(Shapes(steady=True)), replace(before, before=before))
+    assert (found.verdict.symptom, found.verdict.target) == (Symptom.WRONG_SHAPE, "bad")
+    assert len(found.case.program.graph) == 1
+    assert found.before is before
+
+
+def test_a_cause_that_fresh_processes_do_not_show_is_none() -> None:
+    before = seen()
+    assert find_cause(bench(Shapes(steady=False)), before) is before
+    assert find_cause(bench(Refusing(2)), before) is before
+
+
+@pytest.mark.parametrize(
+    ("runner", "symptom", "stopping", "looked"),
+    [
+        (Refusing(1, 2), Symptom.REJECTION, False, True),
+        (Refusing(1, 2), Symptom.REJECTION, True, False),
+        (Refusing(1, 2), Symptom.CRASH, False, False),
+    ],
+)
+def test_conditions_are_looked_for_unless_time_is_up_or_tries_are_dear(
+    runner: Refusing, symptom: Symptom, stopping: bool, looked: bool
+) -> None:
+    before = replace(seen(), verdict=replace(VERDICT, symptom=symptom), case=case(SMALL))
+    found = find_conditions(bench(runner, stopping=stopping), before)
+    assert (found is not before) == looked
+    assert looked or not runner.heard
+    assert not any(fresh for _, fresh in runner.heard), "the quicker way"
 
 
 def test_signing_tells_title_and_runs() -> None:

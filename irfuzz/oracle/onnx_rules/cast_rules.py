@@ -35,7 +35,7 @@ def cast(call: RuleCall, given: Given) -> Elements | None:
         return None
     info = np.iinfo(to)
     if x.of_floats:
-        inside = (values > float(info.min) - 1) & (values < float(info.max))
+        inside = (values > float(info.min) - 1) & (values < float(int(info.max) + 1))
     else:
         wide = values.astype(object)
         inside = np.asarray((wide >= int(info.min)) & (wide <= int(info.max)), bool)
@@ -91,4 +91,4 @@ def quantise(call: RuleCall, given: Given) -> Elements | None:
     error = np.where(np.frexp(by)[0] == 0.5, 0.0, _NEAR_TIE * np.maximum(1.0, np.abs(quotient)))
     steady = np.clip(np.rint(quotient - error), low, high) == np.clip(np.rint(quotient + error), low, high)
     sure = ~np.isnan(quotient) & steady
-    return Elements.whole(np.where(np.isnan(found), 0, found).astype(to), x.decided & sure)
+    return Elements.whole(np.nan_to_num(found).astype(to), x.decided & sure)

@@ -82,7 +82,7 @@ def _undecided(case: Case, leaf: Leaf, classes: dict[str, np.ndarray]) -> np.nda
 def _divide(case: Case, classes: dict[str, np.ndarray], undecided: np.ndarray) -> Division | None:
     groups: dict[bytes, list[str]] = {}
     for name, found in classes.items():
-        groups.setdefault(np.where(undecided, 0, found).tobytes(), []).append(name)
+        groups.setdefault(found[~undecided].tobytes(), []).append(name)
     return divide([[case.target(n) for n in group] for group in groups.values()], case.witnesses)
 
 
