@@ -9,27 +9,39 @@ from typing import TYPE_CHECKING, Any
 from irfuzz.errors import InternalError, InvalidProgram, IrfuzzError, SpecError, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from irfuzz.api.analyze import AnalysisReport, analyze
-    from irfuzz.api.check import CheckOptions, CheckReport, check
-    from irfuzz.api.equiv import EquivReport, equiv
-    from irfuzz.api.evolve import EvolutionReport, evolve
-    from irfuzz.api.fuzz import FuzzOptions, fuzz
-    from irfuzz.api.fuzz_report import FuzzReport
-    from irfuzz.api.ground_truth import GroundTruth
-    from irfuzz.api.judge import judge
-    from irfuzz.api.progress_update import Update
-    from irfuzz.api.reduce import ReduceReport, reduce
-    from irfuzz.choices import Choices
-    from irfuzz.execute.run_types import RunResult, Target
-    from irfuzz.execute.runner import Runner
-    from irfuzz.findings.finding import Finding
-    from irfuzz.generate.covering_program_synthesis import Synthesis, synthesize
-    from irfuzz.generate.input_spec import InputSpec
-    from irfuzz.generate.random_programs import Generated, generate
-    from irfuzz.ir.program import Program
-    from irfuzz.mutate.traced_mutants import TracedMutant, load, mutate
-    from irfuzz.oracle.verdict import Verdict
-    from irfuzz.spec import load_specs
+    from irfuzz.api.analyze import AnalysisReport as AnalysisReport
+    from irfuzz.api.analyze import analyze as analyze
+    from irfuzz.api.check import CheckOptions as CheckOptions
+    from irfuzz.api.check import CheckReport as CheckReport
+    from irfuzz.api.check import check as check
+    from irfuzz.api.equiv import EquivReport as EquivReport
+    from irfuzz.api.equiv import equiv as equiv
+    from irfuzz.api.evolve import EvolutionReport as EvolutionReport
+    from irfuzz.api.evolve import evolve as evolve
+    from irfuzz.api.fuzz import FuzzOptions as FuzzOptions
+    from irfuzz.api.fuzz import fuzz as fuzz
+    from irfuzz.api.fuzz_report import FuzzReport as FuzzReport
+    from irfuzz.api.ground_truth import GroundTruth as GroundTruth
+    from irfuzz.api.judge import judge as judge
+    from irfuzz.api.progress_update import Update as Update
+    from irfuzz.api.reduce import ReduceReport as ReduceReport
+    from irfuzz.api.reduce import reduce as reduce
+    from irfuzz.choices import Choices as Choices
+    from irfuzz.execute.run_types import RunResult as RunResult
+    from irfuzz.execute.run_types import Target as Target
+    from irfuzz.execute.runner import Runner as Runner
+    from irfuzz.findings.finding import Finding as Finding
+    from irfuzz.generate.covering_program_synthesis import Synthesis as Synthesis
+    from irfuzz.generate.covering_program_synthesis import synthesize as synthesize
+    from irfuzz.generate.input_spec import InputSpec as InputSpec
+    from irfuzz.generate.random_programs import Generated as Generated
+    from irfuzz.generate.random_programs import generate as generate
+    from irfuzz.ir.program import Program as Program
+    from irfuzz.mutate.traced_mutants import TracedMutant as TracedMutant
+    from irfuzz.mutate.traced_mutants import load as load
+    from irfuzz.mutate.traced_mutants import mutate as mutate
+    from irfuzz.oracle.verdict import Verdict as Verdict
+    from irfuzz.spec import load_specs as load_specs
 
 __version__ = "0.1.0"
 
