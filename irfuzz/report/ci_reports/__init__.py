@@ -1,0 +1,1 @@
+"""Writes what a campaign found in the formats that build servers read."""
