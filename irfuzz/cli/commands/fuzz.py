@@ -44,10 +44,13 @@ EXAMPLES = """examples:
   irfuzz fuzz seeds --time 10m --json > summary.json
   irfuzz fuzz seeds --time 20m --baseline irfuzz-baseline.json --junit irfuzz.xml --sarif irfuzz.sarif
 
-`irfuzz targets` lists the targets and says why some cannot be used here."""
+`irfuzz targets` lists the targets and says why some cannot be used here.
+Flags may stand in a table [fuzz] of irfuzz.toml or [tool.irfuzz.fuzz] of pyproject.toml in the working folder, by their
+long names: time = "40m". The command line wins."""
 
 
 def arguments(parser: Parser) -> None:
+    parser.project_table = NAME
     add = parser.add_argument
     add("seeds", metavar="SEED", nargs="+", type=place, help="A model, or a folder with models (*.onnx below it).")
     add("--time", metavar="TIME", type=duration, default=600.0, help="How long: 90s, 10m, 1h30m. Default: 10m.")
@@ -247,6 +250,8 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
 
 def _say_what_starts(args: argparse.Namespace, setup: CampaignSetup, *, continued: bool) -> None:
     lines = [f"continuing the campaign in {args.out}, seed {setup.config.seed}"] if continued else []
+    if args.project_flags.keys:
+        lines.append(f"flags of {args.project_flags.place}: {', '.join(args.project_flags.keys)}")
     lines += targets_lines({t.name: t.version for t in setup.targets}, setup.missing)
     if len({t.component for t in setup.targets}) < 3 and not args.equiv:
         lines.append("fewer than three components: where two differ in numbers, nobody tells which is right")
