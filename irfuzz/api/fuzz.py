@@ -22,7 +22,7 @@ from irfuzz.execute.large_model_limits import memory_for
 from irfuzz.execute.run_types import Target
 from irfuzz.execute.target_table import describe, resolve
 from irfuzz.execute.versions.releases import few_variants, read_range, versions_beside
-from irfuzz.findings.baseline import NO_BASELINE, KnownFindings, read_baseline
+from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline, read_baseline
 from irfuzz.findings.disposition import FailOn
 from irfuzz.mutate.model_interface.import_domain import known_domains
 from irfuzz.spec import load_specs
@@ -92,7 +92,7 @@ class CampaignSetup:
     targets: tuple[Target, ...]
     missing: dict[str, str]
     fail_on: FailOn = FailOn.NEW
-    baseline: KnownFindings = NO_BASELINE
+    baseline: FindingBaseline = NO_BASELINE
 
     def report(self, campaign: Campaign, progress: CampaignProgress) -> FuzzReport:
         """What a campaign that was started with it has found by now.
@@ -284,7 +284,7 @@ def setup_of(
     return CampaignSetup(config, found, _missing(config, found), fail_on, baseline)
 
 
-def _policy(options: FuzzOptions) -> tuple[FailOn, KnownFindings]:
+def _policy(options: FuzzOptions) -> tuple[FailOn, FindingBaseline]:
     """What makes the exit code 1, and the findings that do not."""
     try:
         fail_on = FailOn(options.fail_on)

@@ -14,7 +14,7 @@ from irfuzz.campaign.job_processes import JobDeath
 from irfuzz.campaign.targets import compared_programs
 from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
 from irfuzz.execute.run_types import Exit
-from irfuzz.findings.baseline import NO_BASELINE, KnownFindings
+from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline
 from irfuzz.findings.blame.introduced_fixed_releases import fixed_in, introduced_in
 from irfuzz.findings.causes.cause_grouping import groups
 from irfuzz.findings.disposition import DecidedFinding, Disposition, FailOn, decided
@@ -72,7 +72,7 @@ class FuzzReport:
     faults: tuple[str, ...] = ()
     deaths: tuple[JobDeath, ...] = ()
     fail_on: FailOn = FailOn.NEW
-    baseline: KnownFindings = NO_BASELINE
+    baseline: FindingBaseline = NO_BASELINE
 
     @property
     def exit_code(self) -> int:
@@ -118,7 +118,7 @@ def report_of(
     progress: CampaignProgress,
     missing: Mapping[str, str],
     fail_on: FailOn = FailOn.NEW,
-    baseline: KnownFindings = NO_BASELINE,
+    baseline: FindingBaseline = NO_BASELINE,
 ) -> FuzzReport:
     """What an open campaign has found by now.
 

@@ -108,7 +108,7 @@ class BaselineEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFindings:
+class FindingBaseline:
     """The entries of a baseline.
 
     Attributes:
@@ -140,7 +140,7 @@ class KnownFindings:
         found = explaining(own, [entry.cause for entry in usable])
         return None if found is None else usable[found[0]]
 
-    def extended(self, more: Iterable[BaselineEntry]) -> KnownFindings:
+    def extended(self, more: Iterable[BaselineEntry]) -> FindingBaseline:
         """The entries with more; of those with one signature the first stays, so that titles and notes do not change.
 
         Args:
@@ -152,7 +152,7 @@ class KnownFindings:
             there = found.setdefault(key, entry)
             if not there.note and entry.note:
                 found[key] = replace(there, note=entry.note)
-        return KnownFindings(tuple(found[key] for key in sorted(found)))
+        return FindingBaseline(tuple(found[key] for key in sorted(found)))
 
     def to_text(self) -> str:
         """The text of the file: sorted, a field a line, so that a diff shows what came and went."""
@@ -161,7 +161,7 @@ class KnownFindings:
         return f'{{\n "format": {FORMAT},\n "findings": {rows}\n}}\n'
 
 
-NO_BASELINE = KnownFindings()
+NO_BASELINE = FindingBaseline()
 """That of a project which has none."""
 
 
@@ -169,8 +169,8 @@ def _fields(entry: BaselineEntry) -> str:
     return ",\n".join(f'   "{key}": {json.dumps(value, sort_keys=True)}' for key, value in entry.to_json().items())
 
 
-def read_baseline(path: Path, said: str = "") -> KnownFindings:
-    """Read a file that ``KnownFindings.to_text`` made.
+def read_baseline(path: Path, said: str = "") -> FindingBaseline:
+    """Read a file that ``FindingBaseline.to_text`` made.
 
     Args:
         path: of the file.
@@ -196,7 +196,7 @@ def read_baseline(path: Path, said: str = "") -> KnownFindings:
         raise UsageError(f"{said}: format: expected {FORMAT}, got {data['format']!r:.80}; use the irfuzz that wrote it")
     rows: Sequence[Any] = data["findings"]
     entries = [_entry(f"{said}: findings[{number}]", row) for number, row in enumerate(rows)]
-    return KnownFindings().extended(entries)
+    return FindingBaseline().extended(entries)
 
 
 def _entry(where: str, row: Any) -> BaselineEntry:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from irfuzz.findings.baseline import NO_BASELINE, KnownFindings
+from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline
 from irfuzz.findings.codec import label_of
 from irfuzz.findings.finding import Finding
 
@@ -58,7 +58,7 @@ class DecidedFinding:
 
 
 def decided(
-    found: Sequence[tuple[Finding, Path]], fail_on: FailOn = FailOn.NEW, baseline: KnownFindings = NO_BASELINE
+    found: Sequence[tuple[Finding, Path]], fail_on: FailOn = FailOn.NEW, baseline: FindingBaseline = NO_BASELINE
 ) -> tuple[DecidedFinding, ...]:
     """Say of findings and suspects what is decided of each; labels are read from the folders.
 
@@ -78,7 +78,7 @@ def decided(
     return tuple(rows)
 
 
-def _decision(finding: Finding, folder: Path, baseline: KnownFindings) -> tuple[Disposition, str]:
+def _decision(finding: Finding, folder: Path, baseline: FindingBaseline) -> tuple[Disposition, str]:
     label = finding.label or label_of(folder)
     if label:
         return Disposition.LABELLED, label

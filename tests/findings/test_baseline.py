@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from irfuzz.errors import UsageError
-from irfuzz.findings.baseline import BaselineEntry, KnownFindings, read_baseline, stable_signature
+from irfuzz.findings.baseline import BaselineEntry, FindingBaseline, read_baseline, stable_signature
 from irfuzz.findings.causes.cause_grouping import Cause
 from irfuzz.oracle.verdict import Symptom
 
@@ -59,33 +59,33 @@ def test_levels_devices_operators_and_passes_stay() -> None:
 
 
 def test_the_same_signature_of_another_version_is_in_the_baseline() -> None:
-    baseline = KnownFindings((BaselineEntry("difference|onnxruntime:all|Relu|"),))
+    baseline = FindingBaseline((BaselineEntry("difference|onnxruntime:all|Relu|"),))
     assert baseline.entry_of("difference|onnxruntime@1.30.0:all|Relu|") is baseline.entries[0]
     assert baseline.entry_of("difference|onnxruntime:all|Tanh|") is None
 
 
 def test_a_finding_of_the_same_cause_is_in_the_baseline_and_another_is_not() -> None:
-    baseline = KnownFindings((BaselineEntry("a", cause=PAD),))
+    baseline = FindingBaseline((BaselineEntry("a", cause=PAD),))
     more = replace(PAD, attributes=("Conv.strides", "Pad.mode"))
     assert baseline.entry_of("b", more) is baseline.entries[0], "it has the attributes of the entry and one more"
     assert baseline.entry_of("b", replace(PAD, by="Other")) is None
     assert baseline.entry_of("b", None) is None
     assert baseline.entry_of("b", more, suspect=True) is None, "no cause is known of a suspect"
     kernel = replace(PAD, by="kernel", passes=False)
-    older = KnownFindings((BaselineEntry("a", cause=kernel),))
+    older = FindingBaseline((BaselineEntry("a", cause=kernel),))
     assert older.entry_of("b", replace(kernel, target="onnxruntime@1.30.0:all")) is older.entries[0]
 
 
 def test_what_was_a_suspect_is_news_as_a_finding_and_not_the_other_way_around() -> None:
-    doubted = KnownFindings((BaselineEntry("a", suspect=True),))
+    doubted = FindingBaseline((BaselineEntry("a", suspect=True),))
     assert doubted.entry_of("a") is None
     assert doubted.entry_of("a", suspect=True) is doubted.entries[0]
-    proven = KnownFindings((BaselineEntry("a"),))
+    proven = FindingBaseline((BaselineEntry("a"),))
     assert proven.entry_of("a", suspect=True) is proven.entries[0]
 
 
 def test_entries_are_sorted_and_keep_titles_and_notes() -> None:
-    baseline = KnownFindings().extended([BaselineEntry("b", "B"), BaselineEntry("a", "A", note="ours")])
+    baseline = FindingBaseline().extended([BaselineEntry("b", "B"), BaselineEntry("a", "A", note="ours")])
     again = baseline.extended([BaselineEntry("b", "other words", note="wontfix"), BaselineEntry("a", "A", note="x")])
     assert [(e.signature, e.title, e.note) for e in again.entries] == [("a", "A", "ours"), ("b", "B", "wontfix")]
     assert len(again.extended([BaselineEntry("a", suspect=True)]).entries) == 3
@@ -93,7 +93,7 @@ def test_entries_are_sorted_and_keep_titles_and_notes() -> None:
 
 def test_a_new_entry_changes_no_line_of_the_others(tmp_path: Path) -> None:
     one, three = BaselineEntry("a", "A", PAD), BaselineEntry("c", "C", note="why", suspect=True)
-    before = KnownFindings().extended([one, three])
+    before = FindingBaseline().extended([one, three])
     after = before.extended([BaselineEntry("b", "B")])
     lines = after.to_text().splitlines()
     for line in before.to_text().splitlines():
@@ -102,8 +102,8 @@ def test_a_new_entry_changes_no_line_of_the_others(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(after.to_text())
     assert read_baseline(tmp_path / "b.json") == after
     assert json.loads(after.to_text())["format"] == 1
-    (tmp_path / "b.json").write_text(KnownFindings().to_text())
-    assert read_baseline(tmp_path / "b.json") == KnownFindings()
+    (tmp_path / "b.json").write_text(FindingBaseline().to_text())
+    assert read_baseline(tmp_path / "b.json") == FindingBaseline()
 
 
 def test_an_entry_of_a_finding_has_no_versions_and_its_label_as_note() -> None:

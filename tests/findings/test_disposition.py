@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.findings.baseline import BaselineEntry, KnownFindings
+from irfuzz.findings.baseline import BaselineEntry, FindingBaseline
 from irfuzz.findings.disposition import Disposition, FailOn, decided
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue
@@ -20,7 +20,7 @@ CASE = FailingCase(b"", b"")
 NEW = Finding(Verdict("o", Symptom.CRASH, "t:all"), CASE, CASE, signature="crash|t:all|x", title="t:all crashes")
 KNOWN = replace(NEW, known=(KnownIssue("001-one"), KnownIssue("002-two")))
 SUSPECT = replace(NEW, verdict=replace(NEW.verdict, suspect=True))
-BASELINE = KnownFindings((BaselineEntry("crash|t:all|x", "title", note="ours"),))
+BASELINE = FindingBaseline((BaselineEntry("crash|t:all|x", "title", note="ours"),))
 
 
 def label(folder: Path, text: str) -> Path:

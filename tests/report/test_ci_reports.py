@@ -151,6 +151,14 @@ def test_fingerprints_are_those_of_another_version_and_number() -> None:
     assert first == second != third
 
 
+def test_sarif_holds_whatever_a_component_says() -> None:
+    nasty = row(1, Disposition.BASELINE, NASTY, title=NASTY, signature=NASTY, target=f"{NASTY}:x")
+    text = as_sarif(replace(ALL, rows=(nasty,)))
+    (result,) = json.loads(text)["runs"][0]["results"]
+    assert result["message"]["text"].startswith(NASTY.replace("\ud800", "?"))
+    assert "\\ud800" not in text
+
+
 # ---- GitHub -------------------------------------------------------------------------------------
 
 

@@ -72,22 +72,29 @@ def _result(row: DecidedFinding, result: BuildResult, place: int) -> dict[str, A
     finding, symptom = row.finding, row.finding.verdict.symptom
     folder = place_of(row, result.out)
     known = row.disposition is not Disposition.NEW
-    accepted = {"kind": "external", "status": "accepted", "justification": decision_text(row)}
+    accepted = {"kind": "external", "status": "accepted", "justification": _text(decision_text(row))}
     return {
         "ruleId": symptom.value,
         "ruleIndex": place,
         "level": "error" if row.fails else "note" if known else "warning",
-        "message": {"text": f"{finding.title}\nReplay: python {folder}/repro.py"},
+        "message": {"text": _text(f"{finding.title}\nReplay: python {folder}/repro.py")},
         "locations": [_location(f"{folder}/model.onnx")],
         "relatedLocations": [_location(f"{folder}/report.md")],
-        "partialFingerprints": {"irfuzzSignature/v1": hashlib.sha256(lasting_name(row).encode()).hexdigest()},
+        "partialFingerprints": {
+            "irfuzzSignature/v1": hashlib.sha256(lasting_name(row).encode(errors="replace")).hexdigest()
+        },
         "baselineState": "unchanged" if known else "new",
         "suppressions": [accepted] if known and not row.fails else [],
-        "properties": {"signature": finding.signature, "target": finding.verdict.target},
+        "properties": {"signature": _text(finding.signature), "target": _text(finding.verdict.target)},
     }
+
+
+def _text(said: str) -> str:
+    """Text that every reader of JSON takes: halves of characters, which a component's bytes may give, are replaced."""
+    return said.encode(errors="replace").decode()
 
 
 def _location(path: str) -> dict[str, Any]:
     # GitHub refuses a place without a line, though a model has none.
-    artifact = {"uri": quote(path), "uriBaseId": BASE}
+    artifact = {"uri": quote(path, errors="replace"), "uriBaseId": BASE}
     return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
-from irfuzz.findings.baseline import BaselineEntry, KnownFindings, read_baseline
+from irfuzz.findings.baseline import BaselineEntry, FindingBaseline, read_baseline
 from irfuzz.findings.codec import ABOUT
 from irfuzz.report.command_reports.finding_list import ListedFinding, entries
 
@@ -56,7 +56,7 @@ def extend_baseline(path: Path, file: Path, *, suspects: bool = False) -> Baseli
         UsageError: there is no finding's or campaign's folder, the file is something else than a baseline, or it
             cannot be written.
     """
-    before = read_baseline(file, f"-o {file}") if file.exists() else KnownFindings()
+    before = read_baseline(file, f"-o {file}") if file.exists() else FindingBaseline()
     found = [entry for entry in entries([path]) if _is_wanted(entry, suspects=suspects)]
     baseline, covered, known = before, 0, 0
     for listed in found:
