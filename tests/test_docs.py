@@ -18,6 +18,7 @@ from irfuzz.shipped_folders import seeds_dir
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHELL = ("bash", "sh", "console")
+SERVERS = ("yaml", "cron")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -53,8 +54,11 @@ def blocks(page: Path, *languages: str) -> list[str]:
 
 
 def commands(page: Path) -> list[str]:
-    """The lines that start irfuzz, in blocks of shell code and in running text."""
+    """The lines that start irfuzz, in blocks of shell code and in the files of build servers."""
     lines = [line.removeprefix("$ ").strip() for code in blocks(page, *SHELL) for line in code.splitlines()]
+    for line in (line for code in blocks(page, *SERVERS) for line in code.splitlines()):
+        command = re.sub(r"^ *- (?:run: )?|^.* && ", "", line)
+        lines.append(re.sub(r"\$\{\{.*?\}\}|\$[A-Z_]+", "7", command))  # what the server puts in is a number
     return [line for line in lines if line.startswith("irfuzz ")]
 
 

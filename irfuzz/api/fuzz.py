@@ -22,6 +22,8 @@ from irfuzz.execute.large_model_limits import memory_for
 from irfuzz.execute.run_types import Target
 from irfuzz.execute.target_table import describe, resolve
 from irfuzz.execute.versions.releases import few_variants, read_range, versions_beside
+from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline, read_baseline
+from irfuzz.findings.disposition import FailOn
 from irfuzz.mutate.model_interface.import_domain import known_domains
 from irfuzz.spec import load_specs
 
@@ -49,6 +51,9 @@ class FuzzOptions:
             (``onnxruntime:3``); their findings are bisected.
         bisect: components whose findings are, once the time is over, run on as many releases as tell in which they
             came and went; releases are installed for it.
+        fail_on: what makes the report's ``exit_code`` 1: ``new`` (default: a finding that is neither known nor labelled
+            nor in the baseline), ``undecided`` (such a finding or suspect), ``any`` finding or ``never``.
+        baseline: file of findings that are no news (``irfuzz findings baseline`` writes it).
     """
 
     mutators: Sequence[str] | None = None
@@ -67,6 +72,8 @@ class FuzzOptions:
     reduce: float = 20.0
     against_versions: Sequence[str] = ()
     bisect: Sequence[str] = ()
+    fail_on: str = "new"
+    baseline: str | Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +84,24 @@ class CampaignSetup:
         config: its settings.
         targets: that are run.
         missing: why others are not, by name.
+        fail_on: what makes its exit code 1.
+        baseline: findings that are no news.
     """
 
     config: Config
     targets: tuple[Target, ...]
     missing: dict[str, str]
+    fail_on: FailOn = FailOn.NEW
+    baseline: FindingBaseline = NO_BASELINE
+
+    def report(self, campaign: Campaign, progress: CampaignProgress) -> FuzzReport:
+        """What a campaign that was started with it has found by now.
+
+        Args:
+            campaign: open.
+            progress: how far it has come.
+        """
+        return report_of(campaign, progress, self.missing, self.fail_on, self.baseline)
 
 
 def fuzz(
@@ -153,13 +173,13 @@ def fuzz(
         progress(Update("starting"))
 
         def watch(so_far: CampaignProgress) -> None:
-            progress(Update("fuzzing", so_far=lambda: report_of(campaign, so_far, setup.missing)))
+            progress(Update("fuzzing", so_far=lambda: setup.report(campaign, so_far)))
 
         kind = "self-test" if equiv else "differential"
         came = campaign.run(seconds, watch, stop_at=programs, kind=kind)
         if options.bisect and not campaign.interrupted:
             _bisect(campaign, options, progress)
-        report = report_of(campaign, came, setup.missing)
+        report = setup.report(campaign, came)
         if report.exit_code == 0 and not report.interrupted:
             _see_that_one_was_judged(report.progress, programs)
     return report
@@ -253,6 +273,7 @@ def setup_of(
         _fit_equiv(options)
     if isinstance(targets, str):
         raise UsageError(f"targets: expected a list of names, got the text {targets!r}")
+    fail_on, baseline = _policy(options)
     config = _config(out, targets, seconds, options)
     try:
         found = resolve(config.targets, slow=config.slow_share > 0, witness=not equiv)
@@ -260,7 +281,18 @@ def setup_of(
         raise UsageError(str(error) if targets is None else f"targets: {error}") from None
     if not found:
         raise UsageError("no target is installed; `irfuzz targets` says what each one needs")
-    return CampaignSetup(config, found, _missing(config, found))
+    return CampaignSetup(config, found, _missing(config, found), fail_on, baseline)
+
+
+def _policy(options: FuzzOptions) -> tuple[FailOn, FindingBaseline]:
+    """What makes the exit code 1, and the findings that do not."""
+    try:
+        fail_on = FailOn(options.fail_on)
+    except ValueError:
+        raise UsageError(f"fail-on: expected one of {', '.join(FailOn)}, got {options.fail_on!r}") from None
+    if options.baseline is None:
+        return fail_on, NO_BASELINE
+    return fail_on, read_baseline(Path(options.baseline), f"baseline: {options.baseline}")
 
 
 def _fit_equiv(options: FuzzOptions) -> None:

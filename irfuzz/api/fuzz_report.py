@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,14 @@ from irfuzz.campaign.job_processes import JobDeath
 from irfuzz.campaign.targets import compared_programs
 from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
 from irfuzz.execute.run_types import Exit
+from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline
 from irfuzz.findings.blame.introduced_fixed_releases import fixed_in, introduced_in
 from irfuzz.findings.causes.cause_grouping import groups
+from irfuzz.findings.disposition import DecidedFinding, Disposition, FailOn, decided
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.suspect_finding_groups import alike
 from irfuzz.report.affected_versions_text import where_text
+from irfuzz.report.ci_reports.build_result import BuildResult
 from irfuzz.report.terminal_text_cleaning import one_line
 
 TITLE = 160
@@ -50,6 +53,8 @@ class FuzzReport:
         killed: jobs that did not end in time.
         faults: what irfuzz itself failed on in this run, a line each.
         deaths: jobs that died of that.
+        fail_on: what makes ``exit_code`` 1.
+        baseline: findings that the project knows.
     """
 
     out: Path
@@ -66,11 +71,33 @@ class FuzzReport:
     killed: int = 0
     faults: tuple[str, ...] = ()
     deaths: tuple[JobDeath, ...] = ()
+    fail_on: FailOn = FailOn.NEW
+    baseline: FindingBaseline = NO_BASELINE
 
     @property
     def exit_code(self) -> int:
-        """What ``irfuzz fuzz`` exits with: 0 nothing found, 1 findings, 3 a fault of irfuzz itself."""
-        return 3 if self.progress.internal_errors else 1 if self.findings else 0
+        """What ``irfuzz fuzz`` exits with: 3 after a fault of irfuzz itself, 1 if something of ``decided`` fails (by
+        default a finding that is neither known nor labelled nor in the baseline), else 0.
+        """
+        return 3 if self.progress.internal_errors else int(any(row.fails for row in self.decided))
+
+    @property
+    def decided(self) -> tuple[DecidedFinding, ...]:
+        """What is decided of each finding, and with ``fail_on`` ``undecided`` of each suspect behind them; labels are
+        read from the folders as they are now.
+        """
+        doubted = self.suspects if self.fail_on is FailOn.UNDECIDED else ()
+        found = [*zip(self.findings, self.folders, strict=True), *doubted]
+        return decided(found, self.fail_on, self.baseline)
+
+    @property
+    def for_ci(self) -> BuildResult:
+        """What is told to build servers: JUnit, SARIF, annotations and summaries (``irfuzz/report/ci_reports``)."""
+        p = self.progress
+        return BuildResult(
+            self.out, self.fail_on, self.decided, line(p), p.seconds, self.targets, p.internal_errors,
+            len(self.suspects),
+        )  # fmt: skip
 
     @property
     def internal(self) -> Path:
@@ -86,8 +113,22 @@ class FuzzReport:
         return summary_text(self)
 
 
-def report_of(campaign: Campaign, progress: CampaignProgress, missing: Mapping[str, str]) -> FuzzReport:
-    """What an open campaign has found by now; ``missing``: targets that were never tried, with the reasons."""
+def report_of(
+    campaign: Campaign,
+    progress: CampaignProgress,
+    missing: Mapping[str, str],
+    fail_on: FailOn = FailOn.NEW,
+    baseline: FindingBaseline = NO_BASELINE,
+) -> FuzzReport:
+    """What an open campaign has found by now.
+
+    Args:
+        campaign: its findings are read.
+        progress: how far it has come.
+        missing: targets that were never tried, with the reasons.
+        fail_on: see ``FuzzReport``.
+        baseline: likewise.
+    """
     targets = campaign.targets() or {"used": {}, "absent": {}}
     found = campaign.findings()
     failed = progress.internal_errors
@@ -106,6 +147,8 @@ def report_of(campaign: Campaign, progress: CampaignProgress, missing: Mapping[s
         len(campaign.killed),
         tuple(campaign.faults()[-failed:]) if failed else (),
         tuple(campaign.deaths),
+        fail_on,
+        baseline,
     )
 
 
@@ -176,14 +219,35 @@ def summary_text(report: FuzzReport) -> str:
     if p.internal_errors:
         lines.append(f"  {p.internal_errors} faults of irfuzz itself: {layout.internal}")
         lines += [f"    {one_line(text)}" for text in report.faults[-min(FAULTS, p.internal_errors) :]]
-    found = report.findings
-    known = sum(bool(finding.known) for finding in found)
-    counted = f", {known} of them likely known" if known else ""
-    lines.append(f"{len(found)} finding{'s' if len(found) != 1 else ''}{counted}:" if found else "nothing found")
-    for first, *others in groups([finding.cause for finding in found]):
-        lines += _finding_lines(found[first], report.folders[first])
+    rows = report.decided
+    lines.append(_count_line(rows[: len(report.findings)]))
+    for first, *others in groups([finding.cause for finding in report.findings]):
+        lines += _finding_lines(rows[first])
         lines += [f"    of the same cause: {report.folders[place]}" for place in others]
+    if report.findings or any(row.fails for row in rows):
+        lines.append(_exit_line(report, rows))
     return "\n".join(lines)
+
+
+def _count_line(rows: Sequence[DecidedFinding]) -> str:
+    """How many findings there are, and how many of them somebody has decided on."""
+    if not rows:
+        return "nothing found"
+    known = sum(bool(row.finding.known) for row in rows)
+    told = [f"{known} of them likely known"] if known else []
+    for disposition, words in ((Disposition.LABELLED, "labelled"), (Disposition.BASELINE, "in the baseline")):
+        count = sum(row.disposition is disposition for row in rows)
+        told += [f"{count} {words}"] if count else []
+    return f"{', '.join([f'{len(rows)} finding' + 's' * (len(rows) != 1), *told])}:"
+
+
+def _exit_line(report: FuzzReport, rows: Sequence[DecidedFinding]) -> str:
+    """Which exit code it is, and why."""
+    found = rows[: len(report.findings)]
+    new = sum(row.disposition is Disposition.NEW for row in found)
+    doubted = sum(row.fails for row in rows[len(found) :])
+    suspects = f", {doubted} of {len(report.suspects)} suspects undecided" if doubted else ""
+    return f"exit code {report.exit_code}: {new} of {len(found)} findings new{suspects} (--fail-on {report.fail_on})"
 
 
 def _suspect_lines(report: FuzzReport) -> list[str]:
@@ -201,10 +265,15 @@ def _suspect_lines(report: FuzzReport) -> list[str]:
     return lines
 
 
-def _finding_lines(finding: Finding, folder: Path) -> list[str]:
-    where = where_text(finding)
-    lines = [f"  {folder}", f"    {_title(finding)}", *([f"    {where}"] if where else [])]
-    return [*lines, *(f"    likely known: {k.id}" + (f", {k.link}" if k.link else "") for k in finding.known)]
+def _finding_lines(row: DecidedFinding) -> list[str]:
+    finding, where = row.finding, where_text(row.finding)
+    lines = [f"  {row.folder}", f"    {_title(finding)}", *([f"    {where}"] if where else [])]
+    lines += [f"    likely known: {k.id}" + (f", {k.link}" if k.link else "") for k in finding.known]
+    if row.disposition is Disposition.LABELLED:
+        lines.append(f"    label: {one_line(row.reason)}")
+    elif row.disposition is Disposition.BASELINE:
+        lines.append("    in the baseline")
+    return lines
 
 
 def _title(finding: Finding) -> str:
@@ -247,6 +316,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
     p = report.progress
     rows = groups([finding.cause for finding in report.findings])
     heads = {place: str(report.folders[row[0]]) for row in rows for place in row[1:]}
+    decisions = report.decided
     return {
         **p.to_json(),
         "suspect_list": [
@@ -265,6 +335,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
         "slow_share": share_of(p.counts),
         "out": str(report.out),
         "exit_code": report.exit_code,
+        "fail_on": report.fail_on.value,
         "seed": report.config.seed,
         "jobs": report.config.jobs,
         "continued": report.continued,
@@ -287,6 +358,9 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
                 "introduced": introduced_in(finding),
                 "fixed": fixed_in(finding),
                 "known": [k.id for k in finding.known],
+                "disposition": decisions[place].disposition.value,
+                "reason": decisions[place].reason,
+                "fails": decisions[place].fails,
                 "same_cause": heads.get(place, ""),
             }
             for place, (finding, folder) in enumerate(zip(report.findings, report.folders, strict=True))

@@ -7,7 +7,8 @@ Ctrl-C that ends any command in time, quick ``--help``, and output that a pipe c
 
 What every file relies on:
 
-* Exit codes: 0 well, 1 findings or a disagreement, 2 bad input, 3 an error of irfuzz itself, 130 after Ctrl-C.
+* Exit codes: 0 well, 1 findings (of ``fuzz`` those that ``--fail-on`` names) or a disagreement, 2 bad input, 3 an error
+  of irfuzz itself, 130 after Ctrl-C.
 * A mistake of the user is one line on standard error that names the flag or file and the reason. With 2 nothing is on
   standard output, and nothing new is on the disk: folders that were made and stayed empty are removed.
 * Results go to standard output, and progress and remarks to standard error. ``-q`` prints no progress, for every
@@ -23,10 +24,12 @@ The way through the files:
 * ``parser`` parses words, and has the types of flags (times, shares, names); ``as_flags`` replaces an argument's name
   at the beginning of a message by its flag.
 * ``commands`` has one module a command; read ``check`` first.
+* ``project_flags`` reads flags that a project has written down in ``irfuzz.toml`` or ``pyproject.toml``.
 * ``input_flags`` and ``sample_flags`` are flags that several commands share; ``model_and_output_paths`` reads the
   models that are given and tries whether results can be written; ``model_writer`` writes models with their traces.
 * ``progress_display`` shows what a long command does, ``campaign_display`` the table of a campaign.
 * ``interrupt_handling`` handles Ctrl-C.
+* ``ci_reporting`` has the flags of a campaign in a build, and what its server reads.
 
 To add a command, write a module in ``commands`` with ``NAME``, ``ABOUT``, ``EXAMPLES``, ``arguments`` and ``run``,
 import it in ``main`` and add it to ``_MODULES``, and add a row to docs/cli.md. ``tests/cli/test_commands.py`` checks

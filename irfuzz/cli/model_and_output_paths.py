@@ -186,6 +186,27 @@ def arrays_to_write(path: Path | None, flag: str) -> Path | None:
     return _replacing(path, flag, is_npz, "an npz")
 
 
+def text_to_write(path: Path | None, flag: str, mark: bytes, kind: str) -> Path | None:
+    """A file for a text of one kind, in whose place nothing but an earlier one is.
+
+    Args:
+        path: the file; ``None`` is returned as it is.
+        flag: that named it, for messages.
+        mark: what stands in the first 256 bytes of every file of that kind.
+        kind: what it is, for messages.
+
+    Raises:
+        UsageError: it cannot be written, or something else is there.
+    """
+
+    def is_such(file: Path) -> bool:
+        with file.open("rb") as opened:
+            start = opened.read(256)
+        return mark in start if start else file.suffix not in (".onnx", ".lock")
+
+    return _replacing(path, flag, is_such, kind)
+
+
 def _replacing(path: Path | None, flag: str, like: Callable[[Path], bool], kind: str) -> Path | None:
     if path is not None and path.is_file():
         try:

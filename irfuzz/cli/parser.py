@@ -26,6 +26,7 @@ class Parser(argparse.ArgumentParser):
     Attributes:
         several: flags that may be followed by more than one word, and what such a word looks like; a model may follow
             them.
+        project_table: name of the table in which a project writes flags of the command down; empty if it cannot.
     """
 
     def __init__(self, name: str, about: str, examples: str = "") -> None:
@@ -38,7 +39,13 @@ class Parser(argparse.ArgumentParser):
             add_help=False,
         )
         self.several: dict[str, re.Pattern[str]] = {}
+        self.project_table = ""
         self.add_argument("-h", "--help", action="help", help="Show this text.")
+
+    def by_long_name(self) -> dict[str, argparse.Action]:
+        """The flags by their long names, without the dashes; ``--help`` is none."""
+        names = {name: action for action in self._actions for name in action.option_strings if name.startswith("--")}
+        return {name.removeprefix("--"): action for name, action in names.items() if name != "--help"}
 
     def error(self, message: str) -> NoReturn:
         """Complain about the words of a command line, with the command whose help tells more.
@@ -160,11 +167,24 @@ def as_flags(*names: str, **words: str) -> Generator[None]:
 def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     """The values of a command's words; flags may stand between arguments.
 
+    What a project has written down (``project_flags``) counts for flags that are not among the words.
+
     Raises:
-        UsageError: a flag or argument is unknown, missing or wrong.
+        UsageError: a flag or argument is unknown, missing or wrong, here or in the project's file.
         SystemExit: help was asked for and printed.
     """
-    return parser.parse_intermixed_args(_one_each(parser, words))
+    if not parser.project_table or {"-h", "--help"} & {*words}:
+        return parser.parse_intermixed_args(_one_each(parser, words))
+    from irfuzz.cli.project_flags import read_project_flags
+
+    project = read_project_flags(parser.project_table, parser.by_long_name(), Path.cwd())
+    repeated = {name: value for name, value in project.values.items() if isinstance(value, list)}
+    parser.set_defaults(**{name: value for name, value in project.values.items() if name not in repeated})
+    args = parser.parse_intermixed_args(_one_each(parser, words))
+    for name, value in repeated.items():  # those of the words take the place of the file's, and do not join them
+        setattr(args, name, getattr(args, name) or value)
+    args.project_flags = project
+    return args
 
 
 def _one_each(parser: Parser, words: Sequence[str]) -> list[str]:

@@ -15,6 +15,9 @@ Who uses it chooses the steps:
   (``campaign/stored_findings/finding_reduction.py``);
 * the pytest plug-in: ``reduce``, then a folder of its own (``embed/converter_campaign.py``).
 
+``disposition.py`` says what is decided of a finding (a label, a known issue, the baseline of a project) and whether it
+fails a build; ``baseline.py`` reads and writes that file.
+
 A new step is one function in ``pipeline.py`` and one line in ``steps``.
 
 ``codec.py`` is the only place in which findings become rows, or ``finding.json``, and are read again. Both carry a

@@ -1,4 +1,7 @@
-"""``irfuzz.toml``: what a project says of the inputs of its models, once instead of at every command."""
+"""``irfuzz.toml``: what a project says of the inputs of its models, once instead of at every command.
+
+Its table ``[fuzz]`` belongs to the command line (``irfuzz/cli/project_flags.py``).
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ def read_project_file(path: Path) -> ProjectFile:
             names the file, the key and what was expected.
     """
     content = read_toml(path, str(path))
-    _known(path, "", content, ("inputs", "models"))
+    _known(path, "", content, ("inputs", "models", "fuzz"))  # the last is read by the command line
     tables: dict[str, InputTable] = {}
     for name, table in _table(path, "models", content.get("models", {})).items():
         key = f"models.{_spelt(name)}"

@@ -24,6 +24,8 @@ The way through the files:
 * ``finding_markdown`` makes ``report.md``, with ``specification_quotes`` (what ONNX says of the operators) and
   ``affected_versions_text`` (in which versions the fault shows).
 * ``command_reports`` writes the results of ``check``, ``analyze``, ``evolve``, ``coverage`` and ``findings``.
+* ``ci_reports`` writes a campaign for build servers: JUnit, SARIF, GitHub's annotations and summaries. What is decided
+  of a finding is given (``BuildResult``); names and fingerprints stay the same from night to night.
 * ``terminal_text_cleaning`` cleans text for a terminal.
 
 To add a file to a finding's folder, let ``bundle`` make its bytes in ``_files``, list it in docs/findings.md, and test

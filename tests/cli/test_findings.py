@@ -68,6 +68,11 @@ def test_open_writes_a_page(out: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["list", "{}/findings/0001/nothing"], "no finding there"),
         (["label", "{}/findings/0001"], "expected TEXT"),
         (["show", "{}/findings/0001", "more"], "expected PATH alone"),
+        (["show", "{}/findings/0001", "--suspects"], "show: --suspects belongs to list and baseline"),
+        (["show", "{}/findings/0001", "-o", "x"], "show: -o belongs to baseline"),
+        (["baseline", "{}"], "baseline: expected -o FILE"),
+        (["baseline", "{}", "-o", "{}/findings/0001/finding.json"], "finding.json: not a baseline"),
+        (["baseline", "{}", "-o", "{}"], "is a folder; expected a file"),
     ],
 )
 def test_what_is_no_finding(out: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,3 +148,58 @@ def test_suspects_are_listed_by_rank_with_their_doubt(out: Path, capsys: pytest.
     assert [one["title"] for one in json.loads(listed)] == ["title 4", "title 3"]
     assert main(["findings", "show", str(out / "findings" / "0001"), "--suspects"]) == 2
     assert "--suspects belongs to list" in capsys.readouterr().err
+
+
+def _baseline(*words: object, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    assert main(["findings", "baseline", *map(str, words), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_baseline_is_written_and_extended(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = out / "made" / "baseline.json"
+    told = _baseline(out, "-o", file, capsys=capsys)
+    assert told == {"file": str(file), "added": ["title 2"], "covered": 0, "known": 1, "total": 1}
+    first = file.read_text()
+    assert main(["findings", "baseline", str(out), "-o", str(file)]) == 0
+    assert capsys.readouterr().out == f"{file}: 0 added, 1 covered already, 1 known left out, 1 in all\n"
+    assert file.read_text() == first
+    assert _baseline(out, "-o", file, "--suspects", capsys=capsys)["added"] == ["title 3"]
+    rows = json.loads(file.read_text())["findings"]
+    assert rows == [
+        {"signature": "s2", "title": "title 2"},
+        {"signature": "s3", "title": "title 3", "suspect": True},
+    ]
+    assert [path.name for path in file.parent.iterdir()] == ["baseline.json"], "no draft is left"
+
+
+def test_a_label_becomes_the_note_and_brings_a_known_one_in(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = out / "baseline.json"
+    _baseline(out, "-o", file, capsys=capsys)
+    for number in (1, 2):
+        assert main(["findings", "label", str(out / "findings" / f"000{number}"), f"ours {number}"]) == 0
+    capsys.readouterr()
+    assert _baseline(out, "-o", file, capsys=capsys)["added"] == ["title 1"]
+    assert [row["note"] for row in json.loads(file.read_text())["findings"]] == ["ours 1", "ours 2"]
+
+
+def test_what_an_entry_explains_or_was_not_shown_again_is_left_out(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = out / "findings" / "0001", out / "findings" / "0002"
+    for folder, signature in ((first, "s1"), (second, "s2")):
+        about = json.loads((folder / "finding.json").read_text())
+        (folder / "finding.json").write_text(json.dumps({**about, "known": [], "signature": signature}))
+        _with_cause(folder, "no such edge")
+    told = _baseline(out, "-o", out / "b.json", capsys=capsys)
+    assert (told["added"], told["covered"]) == (["title 1"], 1)
+    about = json.loads((first / "finding.json").read_text())
+    (first / "finding.json").write_text(json.dumps({**about, "status": "unreplayed"}))
+    assert _baseline(out, "-o", out / "c.json", capsys=capsys)["added"] == ["title 2"]
+
+
+def test_a_finding_without_a_signature_comes_into_no_baseline(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = out / "findings" / "0002" / "finding.json"
+    place.write_text('{"symptom": "crash", "target": "t"}')
+    assert main(["findings", "baseline", str(out), "-o", str(out / "b.json")]) == 2
+    assert f"{place}: signature: expected text that is not empty" in capsys.readouterr().err
+    assert not (out / "b.json").exists()

@@ -72,7 +72,7 @@ def test_no_file_is_found_where_there_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[input]", "unknown key input in the file; known are inputs, models"),
+        ("[input]", "unknown key input in the file; known are inputs, models, fuzz"),
         ("[inputs]\nshape = {}", "unknown key shape in table [inputs]; known are shapes, sizes, ranges, data"),
         ('[models."a.onnx"]\nsizes = {}', 'unknown key sizes in table [models."a.onnx"]; known are inputs'),
         (

@@ -1,4 +1,4 @@
-"""``irfuzz findings``: lists, reports, labels and bisects stored findings."""
+"""``irfuzz findings``: lists, reports, labels and bisects stored findings, and writes them into a baseline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ABOUT = """List the findings of a campaign, show or label one, open it in a brow
 list names those of a campaign's --out folder and counts what is known; show prints a report; open writes report.html
 and opens it; label notes what a person says of one ("wontfix", an upstream link), shown and counted from then on;
 bisect installs as many releases of the blamed component as tell in which the fault came and went, and writes that into
-the folder.
+the folder; baseline writes the findings of a campaign into the file that `irfuzz fuzz --baseline` takes, or adds them.
 Exit code: 0, or 2 where a folder is none."""
 EXAMPLES = """examples:
   irfuzz findings list irfuzz-out
@@ -26,15 +26,23 @@ EXAMPLES = """examples:
   irfuzz findings show irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz findings bisect irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz findings bisect irfuzz-out --json                  # all of a campaign
-  irfuzz findings label irfuzz-out/findings/0001-difference-onnxruntime-all 'reported upstream'"""
+  irfuzz findings label irfuzz-out/findings/0001-difference-onnxruntime-all 'reported upstream'
+  irfuzz findings baseline irfuzz-out -o irfuzz-baseline.json"""
 
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("what", choices=("list", "show", "open", "label", "bisect"), help="What to do.")
-    add("path", metavar="PATH", type=place, help="A finding's folder; for list and bisect also a campaign's folder.")
+    add("what", choices=("list", "show", "open", "label", "bisect", "baseline"), help="What to do.")
+    add("path", metavar="PATH", type=place, help="A finding's folder; for list, bisect and baseline also a campaign's.")
     add("text", metavar="TEXT", nargs="?", help="For label: what to note; an empty one takes it back.")
-    add("--suspects", action="store_true", help="With list: suspects alone, the likeliest fault first.")
+    add(
+        "-o", "--out", metavar="FILE", type=place,
+        help="With baseline: the file. What stands there stays, and what is missing is added.",
+    )  # fmt: skip
+    add(
+        "--suspects", action="store_true",
+        help="With list: suspects alone, the likeliest fault first. With baseline: suspects, too.",
+    )  # fmt: skip
     add("--no-browser", action="store_true", help="With open: only write the page and print where it is.")
     add("--json", action="store_true", help="Print JSON.")
 
@@ -44,8 +52,10 @@ def run(args: argparse.Namespace) -> int:
 
     if (args.text is not None) != (args.what == "label"):
         raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
-    if args.suspects and args.what != "list":
-        raise UsageError(f"{args.what}: --suspects belongs to list")
+    if args.suspects and args.what not in ("list", "baseline"):
+        raise UsageError(f"{args.what}: --suspects belongs to list and baseline")
+    if (args.out is not None) != (args.what == "baseline"):
+        raise UsageError("baseline: expected -o FILE" if args.out is None else f"{args.what}: -o belongs to baseline")
     if args.what == "list":
         found = finding_list.entries([args.path])
         if args.suspects:
@@ -58,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.what == "bisect":
         return _bisect(args)
+    if args.what == "baseline":
+        return _baseline(args)
     entry = finding_list.label(args.path, args.text) if args.what == "label" else finding_list.read(args.path)
     if args.what == "open":
         import webbrowser
@@ -98,6 +110,17 @@ def _bisect(args: argparse.Namespace) -> int:
         return 0
     for finding in found:
         print(printable(f"{finding.title}\n  {where_text(finding) or 'in one version only'}"))
+    return 0
+
+
+def _baseline(args: argparse.Namespace) -> int:
+    """Put findings into a project's baseline."""
+    from irfuzz.cli.model_and_output_paths import file_to_write
+    from irfuzz.report.command_reports.baseline_extension import extend_baseline
+
+    path = file_to_write(args.out, "-o")
+    change = extend_baseline(args.path, path or args.out, suspects=args.suspects)
+    print(json.dumps(change.to_json()) if args.json else printable(str(change)))
     return 0
 
 

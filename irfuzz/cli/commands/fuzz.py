@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from irfuzz.api.default_settings import FUZZ_MEMORY
 from irfuzz.api.progress_update import unobserved
 from irfuzz.cli.campaign_display import Watch, targets_lines, watcher
+from irfuzz.cli.ci_reporting import ci_arguments, ci_files, report_to_ci
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.model_and_output_paths import seeds_of
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
@@ -31,7 +32,8 @@ NAME = "fuzz"
 ABOUT = """Mutate models, run them on every target, and keep each disagreement as a replayable folder.
 
 Running it again with the same --out continues. Ctrl-C ends it cleanly, a second one at once.
-Exit code: 0 nothing found, 1 findings, 2 wrong usage or bad input, 3 a fault of irfuzz itself."""
+Exit code: 0 nothing new, 1 the folder holds findings that are neither known nor labelled nor in --baseline (--fail-on
+changes that), 2 wrong usage or bad input, 3 a fault of irfuzz itself."""
 EXAMPLES = """examples:
   irfuzz fuzz seeds --time 10m --out findings
   irfuzz fuzz model.onnx --targets 'onnxruntime:*,reference' --jobs 2
@@ -40,11 +42,15 @@ EXAMPLES = """examples:
   irfuzz fuzz speech.onnx --size batch=2 --data recordings.npz
   irfuzz fuzz seeds --time 20m --against-versions onnxruntime:3
   irfuzz fuzz seeds --time 10m --json > summary.json
+  irfuzz fuzz seeds --time 20m --baseline irfuzz-baseline.json --junit irfuzz.xml --sarif irfuzz.sarif
 
-`irfuzz targets` lists the targets and says why some cannot be used here."""
+`irfuzz targets` lists the targets and says why some cannot be used here.
+Flags may stand in a table [fuzz] of irfuzz.toml or [tool.irfuzz.fuzz] of pyproject.toml in the working folder, by their
+long names: time = "40m". The command line wins."""
 
 
 def arguments(parser: Parser) -> None:
+    parser.project_table = NAME
     add = parser.add_argument
     add("seeds", metavar="SEED", nargs="+", type=place, help="A model, or a folder with models (*.onnx below it).")
     add("--time", metavar="TIME", type=duration, default=600.0, help="How long: 90s, 10m, 1h30m. Default: 10m.")
@@ -132,6 +138,7 @@ def arguments(parser: Parser) -> None:
         help="Test each target against itself: every mutant is rewritten into forms that compute the same and run in "
         "other ways (those that take long on one program in --every); a finding names the rewrite and the operator.",
     )  # fmt: skip
+    ci_arguments(parser)
     add("--json", action="store_true", help="Print the summary as JSON, and no progress.")
 
 
@@ -145,6 +152,7 @@ def run(args: argparse.Namespace) -> int:
     with _flags(args):
         targets, options = with_versions(targets, options, args.time, equiv=args.equiv, progress=_installing(args))
         setup = setup_of(args.out, targets, args.time, options, equiv=args.equiv)
+    files = ci_files(args)
     continued = Campaign.stored_config(args.out) is not None
     loaded = seeds_of(args.seeds, to_run=True, layers=run_layers(targets))
     said = inputs_said(args, loaded)
@@ -174,6 +182,7 @@ def run(args: argparse.Namespace) -> int:
                 options=options, progress=tell,
             )  # fmt: skip
     print(json.dumps(report.to_json(), allow_nan=False) if args.json else str(report))
+    report_to_ci(report.for_ci, files, json=args.json)
     if report.progress.internal_errors:
         raise InternalError(
             f"irfuzz itself failed {report.progress.internal_errors} times; what it failed on is in "
@@ -206,6 +215,8 @@ def _options(args: argparse.Namespace) -> FuzzOptions:
         memory=None if args.memory is None else args.memory << 20,
         reduce=args.reduce,
         against_versions=args.against_versions,
+        fail_on=args.fail_on,
+        baseline=args.baseline,
     )
 
 
@@ -224,6 +235,7 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
         "memory",
         "reduce",
         "against-versions",
+        "baseline",
     )
     with as_flags(*names, "reduce", "jobs", "max-nodes", "every", seed=f"--seed {args.seed}"):
         try:
@@ -238,6 +250,8 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
 
 def _say_what_starts(args: argparse.Namespace, setup: CampaignSetup, *, continued: bool) -> None:
     lines = [f"continuing the campaign in {args.out}, seed {setup.config.seed}"] if continued else []
+    if args.project_flags.keys:
+        lines.append(f"flags of {args.project_flags.place}: {', '.join(args.project_flags.keys)}")
     lines += targets_lines({t.name: t.version for t in setup.targets}, setup.missing)
     if len({t.component for t in setup.targets}) < 3 and not args.equiv:
         lines.append("fewer than three components: where two differ in numbers, nobody tells which is right")

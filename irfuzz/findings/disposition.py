@@ -1,0 +1,98 @@
+"""What is already decided of a finding, and whether it fails a build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline
+from irfuzz.findings.codec import label_of
+from irfuzz.findings.finding import Finding
+
+
+class Disposition(StrEnum):
+    """What is decided of a finding or suspect."""
+
+    NEW = "new"
+    """Nothing: somebody has to look at it."""
+    KNOWN = "known"
+    """A rule of known issues explains it."""
+    LABELLED = "labelled"
+    """A person has said something of it (``irfuzz findings label``)."""
+    BASELINE = "baseline"
+    """It stands in the baseline of the project."""
+
+
+class FailOn(StrEnum):
+    """What makes a campaign exit with 1."""
+
+    NEW = "new"
+    """A finding of which nothing is decided."""
+    UNDECIDED = "undecided"
+    """The same, or a suspect of which nothing is decided."""
+    ANY = "any"
+    """Any finding."""
+    NEVER = "never"
+    """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedFinding:
+    """A finding or suspect of a campaign with what is decided of it.
+
+    Attributes:
+        finding: without models and inputs.
+        folder: of it.
+        disposition: what is decided.
+        reason: ids of the known issues, the label, or the note or title in the baseline; empty if it is new.
+        fails: the campaign exits with 1 because of it.
+    """
+
+    finding: Finding
+    folder: Path
+    disposition: Disposition
+    reason: str = ""
+    fails: bool = False
+
+
+def decided(
+    found: Sequence[tuple[Finding, Path]], fail_on: FailOn = FailOn.NEW, baseline: FindingBaseline = NO_BASELINE
+) -> tuple[DecidedFinding, ...]:
+    """Say of findings and suspects what is decided of each; labels are read from the folders.
+
+    Args:
+        found: each with its folder.
+        fail_on: what fails.
+        baseline: of the project, if it has one.
+
+    Returns:
+        One for each, in the same order. A label comes before a known issue, and both before the baseline.
+    """
+    rows: list[DecidedFinding] = []
+    for finding, folder in found:
+        disposition, reason = _decision(finding, folder, baseline)
+        fails = _fails(finding, disposition, fail_on)
+        rows.append(DecidedFinding(finding, folder, disposition, reason, fails))
+    return tuple(rows)
+
+
+def _decision(finding: Finding, folder: Path, baseline: FindingBaseline) -> tuple[Disposition, str]:
+    label = finding.label or label_of(folder)
+    if label:
+        return Disposition.LABELLED, label
+    if finding.known:
+        return Disposition.KNOWN, ", ".join(known.id for known in finding.known)
+    entry = baseline.entry_of(finding.signature, finding.cause, suspect=finding.verdict.suspect)
+    if entry is not None:
+        return Disposition.BASELINE, entry.note or entry.title
+    return Disposition.NEW, ""
+
+
+def _fails(finding: Finding, disposition: Disposition, fail_on: FailOn) -> bool:
+    if finding.verdict.suspect:
+        return fail_on is FailOn.UNDECIDED and disposition is Disposition.NEW
+    if fail_on in (FailOn.ANY, FailOn.NEVER):
+        return fail_on is FailOn.ANY
+    return disposition is Disposition.NEW
