@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ class FuzzReport:
         killed: jobs that did not end in time.
         faults: what irfuzz itself failed on in this run, a line each.
         deaths: jobs that died of that.
+        starting_targets: seconds for which jobs have waited for targets that do not come to their start, by name.
     """
 
     out: Path
@@ -66,6 +67,7 @@ class FuzzReport:
     killed: int = 0
     faults: tuple[str, ...] = ()
     deaths: tuple[JobDeath, ...] = ()
+    starting_targets: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def exit_code(self) -> int:
@@ -106,6 +108,7 @@ def report_of(campaign: Campaign, progress: CampaignProgress, missing: Mapping[s
         len(campaign.killed),
         tuple(campaign.faults()[-failed:]) if failed else (),
         tuple(campaign.deaths),
+        campaign.starting(),
     )
 
 
@@ -228,6 +231,7 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
         "repeated": "disagreements were those of known findings",
         "suspects repeated": "suspects were like others that had been looked into",
         "unrepeatable": "did not show again in a fresh process",
+        "unfinished": "were not shown by a script yet when the time was up, and are kept as not replayed",
         "untriaged": "were not looked into, for want of time",
         "unmutated": "programs could not be mutated",
         "no inputs": "programs got no inputs",
@@ -271,6 +275,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
         "interrupted": report.interrupted,
         "targets": dict(report.targets),
         "absent_targets": {**report.missing_targets, **report.failed_targets},
+        "starting_targets": dict(report.starting_targets),
         "faults": list(report.faults),
         "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in report.deaths],
         "list": [
