@@ -131,7 +131,8 @@ def fuzz(
         The findings of all runs in that folder, and how far the campaign has come.
 
     Raises:
-        UsageError: a model cannot be read or mutated, an argument is wrong, or no program was judged in that time.
+        UsageError: a model cannot be read or mutated, an argument is wrong, no program was judged in that time, or the
+            folder was removed or renamed meanwhile, or cannot be written any more.
         InvalidProgram: a model breaks a rule of ONNX.
         InternalError: jobs keep dying of irfuzz's own faults.
     """

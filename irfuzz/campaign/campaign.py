@@ -139,6 +139,8 @@ class Campaign:
         )
         self.database.close()
         self._watch.close()
+        if self.killed:
+            remove_abandoned()  # what their workers had
         if useless:
             self._folder.undo()
         self._folder.close()

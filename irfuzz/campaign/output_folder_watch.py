@@ -74,9 +74,10 @@ class OutputFolderWatch:
     def _what_became(self) -> str:
         """Where the folder is now, as far as the kernel tells."""
         now = ""
-        with contextlib.suppress(OSError):
-            now = str(Path(f"/proc/self/fd/{self._folder}").readlink())
-        if os.fstat(self._folder).st_nlink == 0 or not now:
+        with contextlib.suppress(OSError):  # /proc may be missing, and a folder of another machine may be gone
+            if os.fstat(self._folder).st_nlink:
+                now = str(Path(f"/proc/self/fd/{self._folder}").readlink())
+        if not now:
             return "the folder was removed while the campaign ran, and all that was found with it"
         return (
             f"the folder was renamed to {now} while the campaign ran; all that was found is there: rename it back, and "

@@ -77,6 +77,10 @@ def run_script(
         process.terminate()  # the guard ends what the script has started, too
         output, _ = process.communicate()
         return ScriptEnd(None, output)
+    except BaseException:
+        process.terminate()
+        process.communicate()
+        raise
     return ScriptEnd(process.returncode, output)
 
 
@@ -92,14 +96,17 @@ def replays(folder: Path, *, seconds: float, python: str = sys.executable, limit
     Returns:
         Whether it said that the fault shows and exited with 1, and what it printed.
     """
-    with copied(folder) as (own, work):
-        script = own / "repro.py"
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        if python == sys.executable:
-            env["PYTHONPATH"] = os.pathsep.join(_path(script))
-        else:
-            env.pop("PYTHONPATH", None)  # another environment must not import this one's packages
-        ended = run_script([python, str(script)], work, env, seconds=seconds, limits=limits, errors=True)
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    if python == sys.executable:
+        env["PYTHONPATH"] = os.pathsep.join(_path(folder / "repro.py"))
+    else:
+        env.pop("PYTHONPATH", None)  # another environment must not import this one's packages
+    try:
+        with copied(folder) as (own, work):
+            command = [python, str(own / "repro.py")]
+            ended = run_script(command, work, env, seconds=seconds, limits=limits, errors=True)
+    except OSError as error:  # no room for temporary files is no room in the campaign's folder
+        return False, f"it cannot be run: {error}"
     text = ended.output.decode(errors="replace")
     if ended.code is None:
         return False, f"{text}\nended after {seconds:.3g} s"

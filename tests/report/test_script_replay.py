@@ -114,6 +114,17 @@ def test_a_script_that_takes_too_long_is_ended_and_its_folder_removed(tmp_path: 
 
 
 @pytest.mark.unit
+def test_a_script_for_whose_copy_there_is_no_room_is_not_shown(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = script(home / "it", "import sys\nprint('the fault shows')\nsys.exit(1)\n")
+    (tmp_path / "tmp").rmdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    shown, log = replays(folder, seconds=60)
+    assert (shown, "it cannot be run: " in log, str(tmp_path / "tmp") in log) == (False, True, True)
+
+
+@pytest.mark.unit
 def test_weights_are_copied_too(home: Path) -> None:
     """Links to weights become files, so that nobody writes into the campaign's."""
     text = """

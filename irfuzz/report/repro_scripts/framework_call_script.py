@@ -171,8 +171,11 @@ def calls_in(folder: Path, framework: str, *, seconds: float = SECONDS) -> dict[
     """
     listing = [sys.executable, "-P", str(WORKERS / "calls" / f"{framework}_call_listing.py")]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    with copied(folder) as (own, work):
-        ended = run_script([*listing, str(own)], work, env, seconds=seconds, errors=False)
+    try:
+        with copied(folder) as (own, work):
+            ended = run_script([*listing, str(own)], work, env, seconds=seconds, errors=False)
+    except OSError:
+        return None  # there is no room for a copy
     if ended.code != 0:
         return None
     try:
