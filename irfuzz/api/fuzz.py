@@ -151,7 +151,8 @@ def fuzz(
         The findings of all runs in that folder, and how far the campaign has come.
 
     Raises:
-        UsageError: a model cannot be read or mutated, an argument is wrong, or no program was judged in that time.
+        UsageError: a model cannot be read or mutated, an argument is wrong, no program was judged in that time, or the
+            folder was removed or renamed meanwhile, or cannot be written any more.
         InvalidProgram: a model breaks a rule of ONNX.
         InternalError: jobs keep dying of irfuzz's own faults.
     """
@@ -181,7 +182,7 @@ def fuzz(
             _bisect(campaign, options, progress)
         report = setup.report(campaign, came)
         if report.exit_code == 0 and not report.interrupted:
-            _see_that_one_was_judged(report.progress, programs)
+            _see_that_one_was_judged(report, programs)
     return report
 
 
@@ -244,17 +245,24 @@ def _bisect(campaign: Campaign, options: FuzzOptions, progress: Observer[FuzzRep
             progress(Update("bisecting", done=number, total=len(waiting), unit="findings"))
 
 
-def _see_that_one_was_judged(progress: CampaignProgress, enough: int | None) -> None:
+def _see_that_one_was_judged(report: FuzzReport, enough: int | None) -> None:
     """See that a campaign which could have judged a program did: else that nothing was found says nothing.
 
     Raises:
         UsageError: it did not.
     """
+    progress = report.progress
     if progress.programs_this_run or (enough is not None and progress.programs >= enough):
         return
     counted = ", ".join(f"{n}: {c}" for n in ("unmutated", "no inputs") if (c := progress.counts.get(n)))
     if counted and not progress.programs:
         raise UsageError(f"no program was judged in {progress.seconds:.0f} s ({counted}); use other seeds")
+    if report.starting_targets:
+        waits = ", ".join(f"{name} ({seconds:.0f} s)" for name, seconds in report.starting_targets.items())
+        raise UsageError(
+            f"no program was judged in {progress.seconds:.0f} s: still starting: {waits}; if it hangs on import, leave "
+            "it out of --targets, else give more --time"
+        )
     raise UsageError(
         f"no program was judged in {progress.seconds:.0f} s: the targets had not started, or the first programs took "
         "longer; give more --time or fewer --targets"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ class FuzzReport:
         deaths: jobs that died of that.
         fail_on: what makes ``exit_code`` 1.
         baseline: findings that the project knows.
+        starting_targets: seconds for which jobs have waited for targets that do not come to their start, by name.
     """
 
     out: Path
@@ -73,6 +74,7 @@ class FuzzReport:
     deaths: tuple[JobDeath, ...] = ()
     fail_on: FailOn = FailOn.NEW
     baseline: FindingBaseline = NO_BASELINE
+    starting_targets: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def exit_code(self) -> int:
@@ -149,6 +151,7 @@ def report_of(
         tuple(campaign.deaths),
         fail_on,
         baseline,
+        campaign.starting(),
     )
 
 
@@ -297,6 +300,7 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
         "repeated": "disagreements were those of known findings",
         "suspects repeated": "suspects were like others that had been looked into",
         "unrepeatable": "did not show again in a fresh process",
+        "unfinished": "were not shown by a script yet when the time was up, and are kept as not replayed",
         "untriaged": "were not looked into, for want of time",
         "unmutated": "programs could not be mutated",
         "no inputs": "programs got no inputs",
@@ -342,6 +346,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
         "interrupted": report.interrupted,
         "targets": dict(report.targets),
         "absent_targets": {**report.missing_targets, **report.failed_targets},
+        "starting_targets": dict(report.starting_targets),
         "faults": list(report.faults),
         "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in report.deaths],
         "list": [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Value
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
+from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.reduce.check_command import CheckCommand
 from irfuzz.reduce.inner_values import InnerValues
 from irfuzz.reduce.pass_loop import reduce_case
@@ -121,7 +121,7 @@ def reduce(
     program = program_of(given, plan=not samples, observer=progress)
     first = dict(samples[0]) if samples else make_inputs(program, 0)
     with contextlib.ExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="irfuzz-")) if state is None else state)
+        place = stack.enter_context(ScratchFolder("reduce")).path if state is None else Path(state)
         kept = ReductionState(place, program, first, _question(interesting))
         stack.callback(kept.close)
 

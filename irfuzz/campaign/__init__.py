@@ -25,6 +25,7 @@ The way through the files:
 
 * ``config`` has the settings of a campaign and the layout of its folder; ``output_folder_lock`` takes the folder for
   one process.
+* ``output_folder_watch`` sees that the folder goes away, or can no longer be written, while the campaign runs.
 * ``campaign`` starts jobs, watches them and sums up; ``job_processes`` starts them anew and ends them all.
 * ``job`` is one process, and ``inflight_journal`` what outlives its death.
 * ``loop`` is what every program passes: schedule, mutate, feed, execute, judge, keep, triage, audit. ``strategy`` is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import threading
 import time
@@ -20,14 +21,16 @@ from irfuzz.campaign.job_processes import JobDeath, Processes
 from irfuzz.campaign.monitoring.internal_error_folders import INTERNAL, InternalErrorStore, kind_of, text_of
 from irfuzz.campaign.monitoring.joint_coverage import JointCoverage
 from irfuzz.campaign.output_folder_lock import OutputFolder
+from irfuzz.campaign.output_folder_watch import OutputFolderLost, OutputFolderWatch
 from irfuzz.campaign.stored_findings.folder_placement import bundle_folder, is_placed, move_bundle
-from irfuzz.campaign.targets.start_reports import together
+from irfuzz.campaign.targets.start_reports import still_starting, together
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.findings.codec import finding_of, with_cases
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.suspect_finding_rank import ranked
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
+from irfuzz.isolate.scratch_folder import remove_abandoned
 from irfuzz.mutate.mutation_trace import Trace
 from irfuzz.store.database import Database, ProgramRow, Status
 
@@ -35,7 +38,10 @@ POLL = 0.5
 """Seconds between two looks at the database."""
 
 PATIENCE = 60.0
-"""Seconds that a job gets to finish its program (and its triage) when the time is up."""
+"""Seconds that a job gets to finish its program (and its triage) when enough programs have run, if there is time."""
+
+PATIENCE_LATE = 5.0
+"""Seconds that it gets beyond the campaign's time; a little more than ``OVERTIME``, in which it ends by itself."""
 
 PATIENCE_ASKED = 1.0
 """The same when a person waits for the end; what is in flight then runs again when the campaign goes on."""
@@ -102,11 +108,13 @@ class Campaign:
         self.killed: list[int] = []
         self._asked = 0
         self._folder = OutputFolder(out)
+        remove_abandoned()  # what earlier runs left that were killed
         self.layout = self._folder.layout
         try:
             self.database = Database(self.layout.database)
             self.continued = "config" in self.database.settings()
             self.database.set("config", config.to_json())
+            self._watch = OutputFolderWatch(self.layout)
         except BaseException:
             self._folder.close()
             self._folder.undo()
@@ -123,8 +131,16 @@ class Campaign:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._jobs.end(PATIENCE_ASKED)
-        useless = isinstance(error, UsageError) and not self.continued and not self.programs()
+        useless = (
+            isinstance(error, UsageError)
+            and not isinstance(error, OutputFolderLost)  # whatever lies there now may be somebody else's
+            and not self.continued
+            and not self.programs()
+        )
         self.database.close()
+        self._watch.close()
+        if self.killed:
+            remove_abandoned()  # what their workers had
         if useless:
             self._folder.undo()
         self._folder.close()
@@ -185,8 +201,18 @@ class Campaign:
 
         Raises:
             UsageError: there is no seed, or a target cannot be used.
+            OutputFolderLost: the folder was removed, renamed or replaced, or cannot be written any more.
             InternalError: jobs keep dying of irfuzz's own faults.
         """
+        try:
+            return self._run(seconds, watch, stop_at, kind)
+        except (UsageError, OSError):
+            self._watch.check()  # what fails in a folder that is gone says less
+            raise
+
+    def _run(
+        self, seconds: float | None, watch: Callable[[CampaignProgress], None], stop_at: int | None, kind: str
+    ) -> CampaignProgress:
         if not self.database.corpus_size():
             raise UsageError("no usable seed; give at least one ONNX model that loads")
         self._place_all()
@@ -201,6 +227,7 @@ class Campaign:
             for number in range(self.config.jobs):
                 self._jobs.start(number)
             while not self._asked:
+                self._watch.check()
                 progress = self.progress(began, before, faults_before)
                 watch(progress)
                 if seconds is not None and progress.seconds >= seconds:
@@ -213,7 +240,9 @@ class Campaign:
                     break
                 time.sleep(POLL)
             self.interrupted = bool(self._asked)
-            self.killed = self._jobs.end(PATIENCE_ASKED if self._asked else PATIENCE)
+            left = math.inf if seconds is None else max(0.0, began + seconds - time.monotonic())
+            self.killed = self._jobs.end(PATIENCE_ASKED if self._asked else min(PATIENCE, left + PATIENCE_LATE))
+        self._watch.check()  # nothing is written where another folder may be now
         self._place_all()  # of those that were killed, too
         return self.progress(began, before, faults_before)
 
@@ -264,8 +293,15 @@ class Campaign:
 
         ``None`` before the first job is that far.
         """
+        return together(self._told())
+
+    def starting(self) -> Mapping[str, float]:
+        """Targets whose workers jobs still wait for, by name, with the seconds that has taken; only slow starts."""
+        return still_starting(self._told())
+
+    def _told(self) -> list[str]:
         settings = self.database.settings()
-        return together([settings.get(f"{TARGETS} {number}", "") for number in range(self.config.jobs)])
+        return [settings.get(f"{TARGETS} {number}", "") for number in range(self.config.jobs)]
 
     def findings(self) -> list[Finding]:
         """Confirmed findings, oldest first, without models and inputs."""

@@ -23,6 +23,10 @@ TARGETS = "targets"
 SECONDS = "seconds"
 """Key of the setting with the time that a run of the campaign has, and when that ends, in seconds since 1970."""
 
+OVERTIME = 4.0
+"""Seconds beyond the time of a campaign in which a job may still show by a script what it is busy with, and store it.
+"""
+
 STOP_AT = "stop at"
 """Key of the setting that says after how many programs a job is done; empty for no limit."""
 

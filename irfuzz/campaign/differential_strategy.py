@@ -113,7 +113,7 @@ class Differential(Strategy[Runs, Verdict]):
         for target in versions_that_tell(runner.targets):
             self.steering.passes.register(target, registered(runner, target))
         self._triage = Triage(
-            job.layout, job.database, runner, job.config, lambda: job.stop, longest=longest(seconds)
+            job.layout, job.database, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience
         )  # fmt: skip
         return (*runner.targets, *self._later)
 

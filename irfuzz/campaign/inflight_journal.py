@@ -40,9 +40,10 @@ class Journal:
         UsageError: it cannot be written.
     """
 
-    __slots__ = ("_fd", "_size")
+    __slots__ = ("_fd", "_path", "_size")
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -55,7 +56,7 @@ class Journal:
         Args:
             iteration: of it. If the job dies now, that iteration is to blame.
         """
-        os.pwrite(self._fd, _HEAD.pack(MAGIC, iteration, 0), 0)
+        self._write(_HEAD.pack(MAGIC, iteration, 0), 0)
         self._shrink()
 
     def judges(self, iteration: int) -> None:
@@ -64,7 +65,7 @@ class Journal:
         Args:
             iteration: of it.
         """
-        os.pwrite(self._fd, _ITERATION.pack(iteration), len(MAGIC))
+        self._write(_ITERATION.pack(iteration), len(MAGIC))
 
     def runs(self, models: Sequence[tuple[int, bytes]]) -> None:
         """Programs, each with its iteration, are going to run; to be called after ``makes``.
@@ -74,15 +75,29 @@ class Journal:
         """
         table = b"".join(_ENTRY.pack(iteration, len(data)) for iteration, data in models)
         # First what the header will speak of: who reads meanwhile sees a program being made.
-        written = os.pwrite(self._fd, b"".join([table, *(data for _, data in models)]), _HEAD.size)
+        written = self._write(b"".join([table, *(data for _, data in models)]), _HEAD.size)
         self._size = max(self._size, written)
-        os.pwrite(self._fd, _HEAD.pack(MAGIC, -1, len(models)), 0)
+        self._write(_HEAD.pack(MAGIC, -1, len(models)), 0)
 
     def close(self) -> None:
         """Give the file back; it stays, without large programs."""
         if self._size > LARGE:
             self.makes(-1)
         os.close(self._fd)
+
+    def _write(self, data: bytes, place: int) -> int:
+        """Write all of it; returns how many bytes that were.
+
+        Raises:
+            UsageError: the file system is full; the header tells of what was written before.
+        """
+        written = 0
+        try:
+            while written < len(data):  # a full file system takes a part, and refuses the next
+                written += os.pwrite(self._fd, data[written:] if written else data, place + written)
+        except OSError as error:
+            raise UsageError(f"{self._path}: cannot be written: {error.strerror}") from None
+        return written
 
     def _shrink(self) -> None:
         """Cut off large programs, of which the header speaks no more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -16,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from irfuzz.campaign import inflight_journal, loop
-from irfuzz.campaign.config import SECONDS, STOP_AT, Config, Layout
+from irfuzz.campaign.config import OVERTIME, SECONDS, STOP_AT, Config, Layout
 from irfuzz.campaign.monitoring.internal_error_guard import InternalErrorGuard
 from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.targets.start_reports import JobTargets
@@ -64,7 +65,10 @@ class Job:
         self.layout = Layout(out)
         self.number = number
         self.database = Database(self.layout.database)
-        self.config = Config.from_json(self.database.settings()["config"])
+        settings = self.database.settings()
+        self.config = Config.from_json(settings["config"])
+        seconds, until = json.loads(settings.get(SECONDS) or "null") or (math.inf, math.inf)
+        self._time = float(seconds), float(until)
         self.iteration, self.programs, counts = self.database.tally(number)
         self.counts: Counter[str] = Counter(counts)
         self.skip = self._alone_until = -1
@@ -88,7 +92,8 @@ class Job:
             InternalError: one iteration after the other fails by our own fault.
         """
         stay_on_core(self.number, self.config.jobs)
-        with self.strategy.runner() as runner:
+        runner = self.strategy.runner()
+        with self.targets.watching(lambda: runner.starting), runner:
             for absent in runner.absent:
                 self.targets.drop(absent.target, absent.why_not)
             self.targets.use(self.strategy.begin(runner))
@@ -111,9 +116,16 @@ class Job:
 
     def time(self) -> tuple[float, float]:
         """Seconds that this run of the campaign has, and those that are left of it; infinite if it has no end."""
-        text = self.database.settings().get(SECONDS)
-        seconds, until = json.loads(text) if text else (math.inf, math.inf)
+        seconds, until = self._time
         return seconds, until - time.time()
+
+    def ends(self) -> bool:
+        """Whether this job was asked to end, or is about to be: the time is up."""
+        return self.stop or self.time()[1] <= 0
+
+    def patience(self) -> float:
+        """Seconds after which whatever this job is busy with has to be stored, or is lost."""
+        return self.time()[1] + OVERTIME
 
     def together(self, most: int, refresh: int) -> int:
         """How many of the next programs may be made together: one after a death, none beyond a look at the corpus."""
@@ -140,8 +152,9 @@ class Job:
 
 
 def _say(job: int, text: str) -> None:
-    sys.stderr.write(f"irfuzz job {job}: {text}\n")
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):  # the disk may be full, and the campaign sees that
+        sys.stderr.write(f"irfuzz job {job}: {text}\n")
+        sys.stderr.flush()
 
 
 def main(argv: Sequence[str]) -> int:

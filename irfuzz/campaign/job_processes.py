@@ -14,7 +14,7 @@ from pathlib import Path
 
 from irfuzz.campaign.config import Layout
 from irfuzz.errors import InternalError, UsageError
-from irfuzz.isolate.linux import signal_name
+from irfuzz.isolate.linux import descendants, kill, signal_name
 
 USAGE = 2
 """Exit code of a job that the user can do something about; its last line says what."""
@@ -64,6 +64,7 @@ class Processes:
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         self._began_at: dict[int, int] = {}
         self._in_a_row: dict[int, int] = {}
+        self._log_began: dict[int, int] = {}
 
     def start(self, number: int, *, skip: bool = False) -> None:
         """Start a job.
@@ -77,6 +78,7 @@ class Processes:
         self._began_at[number] = self._progress(number)
         words = [str(self._layout.out.resolve()), str(number), str(os.getpid()), self.kind, *(["skip"] if skip else [])]
         with self._layout.log(number).open("ab") as log:
+            self._log_began[number] = log.tell()
             self._running[number] = subprocess.Popen(
                 [sys.executable, "-P", "-c", START, *words],
                 stdin=subprocess.DEVNULL,
@@ -124,7 +126,7 @@ class Processes:
     def _last_words(self, number: int) -> str:
         with self._layout.log(number).open("rb") as log:
             log.seek(0, os.SEEK_END)
-            log.seek(max(0, log.tell() - 8192))
+            log.seek(max(self._log_began.get(number, 0), log.tell() - 8192))
             lines = log.read().decode(errors="replace").strip().splitlines()
         return (lines[-1] if lines else "it said nothing").removeprefix(f"irfuzz job {number}: ")
 
@@ -146,7 +148,10 @@ class Processes:
                 process.wait(max(0.0, deadline - time.monotonic()))
         killed = [number for number, process in self._running.items() if process.poll() is None]
         for number in killed:
-            self._running[number].kill()  # its workers see that it is gone, and end
+            below = descendants(self._running[number].pid)
+            self._running[number].kill()
             self._running[number].wait()
+            for pid in below:  # who hangs in an import does not see that the job is gone
+                kill(pid)
         self._running.clear()
         return killed

@@ -72,7 +72,7 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         self.corpus = Corpus(job.database, config.sprouts)
         self._samples = SeedSamples(job.database, job.layout)
         self._seen = FeatureCounts()
-        self._archive = CampaignArchive(job.layout, job.database, config)
+        self._archive = CampaignArchive(job.layout, job.database, config, patience=job.patience)
         self._others = {t.name: others_of(t, build_ways()) for t in self._targets()}
 
     def _targets(self) -> list[Target]:

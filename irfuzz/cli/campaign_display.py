@@ -63,17 +63,22 @@ def _lines() -> Watch:
 
 
 class _Late:
-    """Tells once of each target that is installed and did not start, or took too long."""
+    """Tells once of each target that is installed and did not start, took too long, or is still starting."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._told: set[str] = set()
+        self._waits: set[str] = set()
 
     def look(self, report: FuzzReport) -> None:
         new = {name: why for name, why in report.failed_targets.items() if name not in self._told}
         self._told |= set(new)
         for text in targets_lines({}, new):
             self._say(f"irfuzz: {text}")
+        for name, seconds in report.starting_targets.items():
+            if name not in self._waits:
+                self._waits.add(name)
+                self._say(f"irfuzz: {name} has not started after {seconds:.0f} s; no program runs before it has")
 
 
 NAMED = 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -81,6 +82,7 @@ class Runner:
         self._longest = longest
         self._adapters = dict(adapters or {})
         self._lanes: dict[tuple[str, str, bool, str], ComponentWorker] = {}
+        self._starting: tuple[Target, float] | None = None
         self._baseline = Baseline(self._limits)
         self._shadow = Shadow(self._limits, shadow)
 
@@ -139,6 +141,11 @@ class Runner:
         started = self._start(target)
         self.targets = (*self.targets, started)
         return started
+
+    @property
+    def starting(self) -> tuple[Target, float] | None:
+        """The target whose worker is waited for, and since when by ``time.monotonic``; may be asked by any thread."""
+        return self._starting
 
     def run(
         self,
@@ -352,7 +359,11 @@ class Runner:
     def _start(self, target: Target) -> Target:
         """Wait for the target's worker, and see whether it offers the target."""
         lane = self._lane(target)
-        about = lane.about()
+        self._starting = target, time.monotonic()
+        try:
+            about = lane.about()
+        finally:
+            self._starting = None
         why_not = lane.adapter.absent(target, about)
         if why_not:
             raise UsageError(why_not)

@@ -63,22 +63,17 @@ def _redirect(log_fd: int) -> None:
 
 
 def _limit(setup: dict[str, Any]) -> None:
+    from .linux import lower_limit
+
     # The limit 1 stops core dumps to files and, unlike 0, also those to a program (core(5)).
-    _lower(resource.RLIMIT_CORE, 1)
-    _lower(resource.RLIMIT_FSIZE, setup["file_bytes"])
+    lower_limit(resource.RLIMIT_CORE, 1)
+    lower_limit(resource.RLIMIT_FSIZE, setup["file_bytes"])
     if setup["data_bytes"] is not None:
         # Private writable memory only: RLIMIT_AS would count the address space that CUDA and allocators merely reserve.
         # The hard limit stays, so that an answer can still be made after memory ran out.
-        _lower(resource.RLIMIT_DATA, setup["data_bytes"], hard=False)
+        lower_limit(resource.RLIMIT_DATA, setup["data_bytes"], hard=False)
     with contextlib.suppress(OSError), Path("/proc/self/oom_score_adj").open("w") as file:
         file.write("1000")  # Should the machine run out of memory, this process is the one to go.
-
-
-def _lower(which: int, most: int, *, hard: bool = True) -> None:
-    """Set a limit to ``most``, or leave it at the hard limit that whoever started irfuzz has set, if that is lower."""
-    ceiling = resource.getrlimit(which)[1]
-    limit = most if ceiling == resource.RLIM_INFINITY else min(most, ceiling)
-    resource.setrlimit(which, (limit, limit if hard else ceiling))
 
 
 def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd: int, setup: dict[str, Any]) -> None:

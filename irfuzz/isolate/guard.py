@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -19,20 +20,27 @@ SECONDS = 5.0
 """How long killed processes may take to go."""
 
 
-def guarded(command: Sequence[str]) -> list[str]:
+def guarded(command: Sequence[str], *, file_bytes: int | None = None, data_bytes: int | None = None) -> list[str]:
     """The words that run ``command`` under guard; to end it early, send SIGTERM to their process.
 
     The guard ends with this process, too: it must be started from here.
+
+    Args:
+        command: program and arguments.
+        file_bytes: longest file that it may write; ``None`` for no limit.
+        data_bytes: private memory that each of its processes may take; it may raise that for itself.
     """
     # Without site: an environment's start-up files take longer than everything else here.
-    return [sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(os.getpid()), *command]
+    limits = [str(-1 if most is None else most) for most in (file_bytes, data_bytes)]
+    return [sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(os.getpid()), *limits, *command]
 
 
-def main(parent: int, command: Sequence[str]) -> int:
+def main(parent: int, limits: tuple[int, int], command: Sequence[str]) -> int:
     """Run a command, and end everything that it left behind.
 
     Args:
         parent: process id of who asked for it; nothing is run if that is gone.
+        limits: bytes of a file, and of memory; -1 for none.
         command: program and arguments.
 
     Returns:
@@ -53,10 +61,18 @@ def main(parent: int, command: Sequence[str]) -> int:
     linux.signal_at_parents_death(signal.SIGTERM)
     if os.getppid() != parent:
         return 128 + signal.SIGTERM
-    code = subprocess.Popen(list(command)).wait()
+    file_bytes, data_bytes = limits
+
+    def limit() -> None:
+        if file_bytes >= 0:
+            linux.lower_limit(resource.RLIMIT_FSIZE, file_bytes)
+        if data_bytes >= 0:
+            linux.lower_limit(resource.RLIMIT_DATA, data_bytes, hard=False)
+
+    code = subprocess.Popen(list(command), preexec_fn=limit).wait()  # noqa: PLW1509 - there is one thread
     linux.end_all_children(SECONDS)
     return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(int(sys.argv[1]), (int(sys.argv[2]), int(sys.argv[3])), sys.argv[4:]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import time
 from pathlib import Path
@@ -113,6 +114,19 @@ def data_size() -> int:
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
     raise OSError("/proc/self/status has no VmData")
+
+
+def lower_limit(which: int, most: int, *, hard: bool = True) -> None:
+    """Set a limit of this process to ``most``, or to the hard limit that whoever started irfuzz has set, if lower.
+
+    Args:
+        which: of ``resource``, such as ``RLIMIT_FSIZE``.
+        most: the new limit.
+        hard: the hard limit goes down, too, so that nothing raises it again.
+    """
+    ceiling = resource.getrlimit(which)[1]
+    limit = most if ceiling == resource.RLIM_INFINITY else min(most, ceiling)
+    resource.setrlimit(which, (limit, limit if hard else ceiling))
 
 
 def kill(pid: int) -> None:

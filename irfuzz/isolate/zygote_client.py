@@ -6,11 +6,9 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 from irfuzz import stop_request
 from irfuzz.isolate import linux
 from irfuzz.isolate.output_log import OutputLog
+from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.isolate.worker_types import Limits, StartError, WorkerSpec
 from irfuzz.process_limits import on_memory
 
@@ -41,7 +40,7 @@ ANSWER_SECONDS = 15.0
 MESSAGE = 65536
 
 
-_scratch: set[Path] = set()
+_scratch: set[ScratchFolder] = set()
 """Folders of the zygotes that run, for a process that has to end without closing them."""
 
 
@@ -54,7 +53,7 @@ def end_everything() -> None:
 def remove_scratch() -> None:
     """Remove the folders of zygotes that nobody is going to close; for a process that ends at once."""
     for folder in _scratch.copy():
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.close()
 
 
 stop_request.at_stop(end_everything)
@@ -78,6 +77,7 @@ class ZygoteClient:
 
     __slots__ = (
         "_deadline",
+        "_folder",
         "_hello",
         "_limits",
         "_log",
@@ -110,14 +110,16 @@ class ZygoteClient:
         self.death: ChildDeath | None = None
         self.resident = 0
         self.versions: dict[str, str] = {}
-        self.scratch = Path(tempfile.mkdtemp(prefix="irfuzz-"))
-        _scratch.add(self.scratch)
+        self._folder = ScratchFolder()
+        self.scratch = self._folder.path
+        _scratch.add(self._folder)
         # Whole messages, and file descriptors with them.
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._process = subprocess.Popen(
                 [spec.python, str(SCRIPT), str(theirs.fileno())],
-                stdin=subprocess.DEVNULL, stdout=self._log.fd, stderr=self._log.fd, pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL, stdout=self._log.fd, stderr=self._log.fd,
+                pass_fds=[theirs.fileno(), self._folder.lock],  # it holds its folder, whatever becomes of us
                 env=self._environment(), cwd=self.scratch,
                 start_new_session=True,  # Ctrl-C in the terminal is for irfuzz alone
             )  # fmt: skip
@@ -296,13 +298,17 @@ class ZygoteClient:
         if os.getpid() != self._owner:
             self.control.close()
             self._log.close()
+            self._folder.release()
             return
         self.control.close()  # the zygote takes that as the command to leave
-        self._finish()
-        self._free()
+        if self._hello:
+            self._finish()
+            self._free()
+        else:
+            self.destroy()  # it imports, perhaps for ever, and hears nothing
 
     def _free(self) -> None:
         self.control.close()
         self._log.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        _scratch.discard(self.scratch)
+        self._folder.close()
+        _scratch.discard(self._folder)

@@ -18,8 +18,8 @@ What every file relies on:
 
 The way through the files:
 
-* ``bundle`` writes a folder (``write_bundle``), runs its script (``replays``), and does both until a script shows the
-  finding (``write_shown``).
+* ``bundle`` writes a folder (``write_bundle``), and does so until its script shows the finding
+  (``write_shown``); ``script_replay`` runs scripts (``replays``), on a copy of their folder.
 * ``repro_scripts`` writes the scripts, long and short.
 * ``finding_markdown`` makes ``report.md``, with ``specification_quotes`` (what ONNX says of the operators) and
   ``affected_versions_text`` (in which versions the fault shows).

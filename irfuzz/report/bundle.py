@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, TargetRun
 from irfuzz.findings.output_literals import element_place
 from irfuzz.ir.program import Program
-from irfuzz.isolate.guard import guarded
+from irfuzz.isolate import Limits
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.finding_markdown import report_text
 from irfuzz.report.repro_scripts import two_form_script
@@ -37,6 +36,7 @@ from irfuzz.report.repro_scripts.full_script import ReproSpec, can_run, kind_of_
 from irfuzz.report.repro_scripts.linked_weights import is_linked, reading_links, write_weights
 from irfuzz.report.repro_scripts.short_script import LINES, short_source
 from irfuzz.report.repro_scripts.tool_templates import files_of
+from irfuzz.report.script_replay import IMPORTS, WORKER, replays
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database import Status
 from irfuzz.store.npz_tensors import MANIFEST
@@ -53,9 +53,6 @@ HANG_SECONDS = 30.0
 
 MEMORY = 4 << 30
 """Bytes: what a run may take, its imports included, where the finding is that it takes too much."""
-
-IMPORTS = 1 << 30
-"""Bytes that a framework may take before it has run anything."""
 
 WITNESSES = 2
 """Most that a script runs: two independent ones decide, and a short script is read."""
@@ -290,45 +287,6 @@ def need_manifest(case: FailingCase) -> bool:
     return not plain or names != set(values)
 
 
-def replays(folder: Path, *, seconds: float, python: str = sys.executable) -> tuple[bool, str]:
-    """Run a folder's ``repro.py`` in a fresh process.
-
-    Args:
-        folder: made by ``write_bundle``.
-        seconds: after which it is ended, and counts as not shown.
-        python: the interpreter of the environment that holds the blamed version.
-
-    Returns:
-        Whether it said that the fault shows and exited with 1, and what it printed.
-    """
-    # Plug-ins are found as they were when the finding was made: from this folder and along this path.
-    env = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-    }
-    if python != sys.executable:
-        del env["PYTHONPATH"]  # another environment must not import this one's packages
-    process = subprocess.Popen(
-        guarded([python, str(folder.resolve() / "repro.py")]),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        env=env,
-    )
-    try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.terminate()  # the guard ends what the script has started, too
-        output, _ = process.communicate()
-        return False, f"{output.decode(errors='replace')}\nended after {seconds} s"
-    text = output.decode(errors="replace")
-    # A script that cannot be run at all exits with 1 too.
-    return process.returncode == 1 and "the fault shows" in text.splitlines(), text
-
-
 def _calls(folder: Path, finding: Finding, seconds: float) -> dict[str, Any] | None:
     """The calls of a folder's source in the framework at fault; ``None`` if no script is made of them."""
     verdict = finding.verdict
@@ -348,23 +306,46 @@ def _tells_error(finding: Finding, told: str) -> bool:
     return kind in told and text[:ERROR] in told  # between them OpenVINO says where, which is not kept
 
 
-def write_shown(folder: Path, finding: Finding, *, seconds: float, python: str = sys.executable) -> Finding:
+def write_shown(
+    folder: Path,
+    finding: Finding,
+    *,
+    seconds: float,
+    python: str = sys.executable,
+    until: float = math.inf,
+    limits: Limits = WORKER,
+) -> Finding:
     """Write a folder with a script that shows the finding: the short one, else the one that runs the witnesses.
+
+    Args:
+        folder: made, or replaced.
+        finding: with what its scripts need.
+        seconds: that a script may run.
+        python: the interpreter of the environment that holds the blamed version.
+        until: when all of them have to have ended, by ``time.monotonic``.
+        limits: of their memory, beyond what a framework takes, and of files.
 
     Returns:
         The finding as it is to be stored: with what its last script printed if that did not show it.
     """
+
+    def left() -> float:
+        return max(0.0, min(seconds, until - time.monotonic()))
+
+    def shows() -> tuple[bool, str]:
+        return replays(folder, seconds=left(), python=python, limits=limits)
+
     write_bundle(folder, finding)
-    calls = None if (folder / "compare.py").exists() else _calls(folder, finding, seconds)
+    calls = None if (folder / "compare.py").exists() else _calls(folder, finding, left())
     if calls is not None:
         finding = replace(finding, calls=calls)
         write_bundle(folder, finding)
-    shown, told = replays(folder, seconds=seconds, python=python)
+    shown, told = shows()
     short = (folder / "compare.py").exists()
     # What is written down again may be refused for another reason.
     meant = not short or finding.verdict.symptom is not Symptom.REJECTION or _tells_error(finding, told)
     if short and not (shown and meant):
         finding = replace(finding, long_script=True)
         write_bundle(folder, finding)
-        shown, told = replays(folder, seconds=seconds, python=python)
+        shown, told = shows()
     return finding if shown else replace(finding, status=Status.UNREPLAYED, printed=told[-PRINTED:] or "nothing")

@@ -51,9 +51,15 @@ class FolderBlobs:
     Raises ``UsageError`` if the folder cannot be written.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Take a folder, which is made when the first blob comes."""
+    def __init__(self, folder: Path, *, within: bool = False) -> None:
+        """Take a folder, which is made when the first blob comes.
+
+        Args:
+            folder: its path.
+            within: the folder around it is there, and is not made again if somebody has removed it.
+        """
         self.folder = folder
+        self._within = within
         self._mapped: WeakValueDictionary[str, MappedFile] = WeakValueDictionary()
         self._seen: set[str] = set()
 
@@ -72,7 +78,7 @@ class FolderBlobs:
         if self.has(digest):
             return digest
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=not self._within, exist_ok=True)
             handle, draft = tempfile.mkstemp(prefix=".draft-", dir=self.folder)
             try:
                 with os.fdopen(handle, "wb") as file:

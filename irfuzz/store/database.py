@@ -92,7 +92,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.blobs = FolderBlobs(path.parent / BLOBS)
+        self.blobs = FolderBlobs(path.parent / BLOBS, within=True)
         self.programs = StoredPrograms(self.blobs)
         self._engine: Engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
         event.listen(self._engine, "connect", _configure)

@@ -76,6 +76,6 @@ def test_a_version_is_looked_for_among_those_of_pyenv(tmp_path: Path, monkeypatc
 
 def test_what_needs_no_component_can_be_imported(old: str) -> None:
     """Annotations are text there, but aliases and base classes are computed."""
-    code = "import sys\nsys.path += sys.argv[1:]\nimport workers.generated, workers.ways.layers"
+    code = "import sys\nsys.path += sys.argv[1:]\nimport workers.generated_module_runner, workers.ways.layers"
     command = [old, "-c", code, str(HERE / "execute")]
     assert subprocess.run(command, capture_output=True, text=True, check=False).stderr == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import signal
 import sys
 import time
@@ -50,6 +51,23 @@ class Raises:
 
     def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{len(model)} bytes are not to my taste")
+
+
+class RemovesFolder:
+    """Removes its working folder, and refuses every model."""
+
+    def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        shutil.rmtree(Path.cwd())
+        raise ValueError("no working folder is left")
+
+
+class RaisesLate:
+    """Refuses every model, in a script only after a minute."""
+
+    def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
+        if Path(sys.argv[0]).name in ("repro.py", "compare.py"):
+            time.sleep(60)
+        raise ValueError("not to my taste")
 
 
 class Choosy:

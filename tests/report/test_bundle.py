@@ -24,10 +24,11 @@ from irfuzz.findings.finding import Finding, TargetRun
 from irfuzz.findings.output_literals import element_place
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.report.bundle import write_bundle
 from irfuzz.report.finding_markdown import program_text, report_text
 from irfuzz.report.repro_scripts import linked_weights
 from irfuzz.report.repro_scripts.full_script import ReproSpec, repro_source
+from irfuzz.report.script_replay import replays
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.npz_tensors import unpack
 from irfuzz.store.packed_model import LARGE_PROGRAM

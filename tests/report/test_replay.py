@@ -21,7 +21,8 @@ from irfuzz.findings.finding import Finding
 from irfuzz.oracle import judge
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report import bundle
-from irfuzz.report.bundle import replays, write_bundle
+from irfuzz.report.bundle import write_bundle
+from irfuzz.report.script_replay import replays
 from tests.report.conftest import FAULTS, RELU, WRONG, finding_of, parse, run_script
 
 X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
@@ -317,7 +318,7 @@ def test_what_shows_only_after_several_runs(
 ) -> None:
     row = finding(parse(RELU), X, f"{WRONG}:Off")
     own = next(run for run in row.runs if run.name == f"{WRONG}:Off")
-    runs = [replace(own, name=faulty, component=faulty, options={"class": faulty}), *row.runs]
+    runs = [replace(own, name=faulty, component=faulty, options={"class": str(root / faulty)}), *row.runs]
     row = replace(row, runs=runs, verdict=replace(row.verdict, symptom=symptom, target=faulty, **seen))
     write_bundle(tmp_path / "it", row)
     shown, log = replays(tmp_path / "it", seconds=60)

@@ -23,6 +23,7 @@ from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.export.module_files import npz_of
 from irfuzz.frontends.toml_file import is_list, is_table, read_toml
 from irfuzz.isolate.guard import guarded
+from irfuzz.isolate.scratch_folder import ScratchFolder
 
 INDEX = "index.toml"
 SCHEMA = 1
@@ -175,7 +176,7 @@ def build_seeds(shipped: Path, out: Path | None, only: Sequence[str], say: Say) 
             raise UsageError(f"--only {name}: no such seed; `irfuzz seeds list` names them")
     names = list(only) or list(entries)
     with contextlib.ExitStack() as stack:
-        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="irfuzz-seeds-")))
+        folder = out or stack.enter_context(ScratchFolder("seeds")).path
         if folder.resolve() == shipped.resolve():
             raise UsageError(f"-o {folder}: these are the shipped seeds; expected another folder")
         command = [sys.executable, "-m", "seeds.scripts.build", *names, "-o", str(folder.absolute())]

@@ -59,7 +59,8 @@ class InternalErrorStore:
         if len(there) >= IN_ALL or sum(name.startswith(label) for name in there) >= PER_KIND:
             return None
         place = self._folder / f"{label}-job{about['job']}-{about['iteration']}"
-        place.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(exist_ok=True)  # a campaign's folder that was removed is not made again
+        place.mkdir(exist_ok=True)
         (place / "traceback.txt").write_text(text, encoding="utf-8")
         facts = {"irfuzz": __version__, "python": platform.python_version(), "kind": kind, **about}
         (place / "about.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

@@ -14,7 +14,7 @@ from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.store.database import Database
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
 
 
 class InternalErrorGuard:
@@ -63,7 +63,7 @@ class InternalErrorGuard:
         """
         if not isinstance(error, Exception) or isinstance(error, UsageError):
             return False  # the disk is full, or a worker no longer starts: no program's fault
-        if isinstance(error, OSError) and error.errno in _FULL:
+        if isinstance(error, OSError) and (error.errno in _FULL or not self._out.is_dir()):
             raise UsageError(f"--out {self._out}: cannot be written: {error.strerror}") from error
         self._counts[INTERNAL] += 1
         models = {"parent.onnx": self._bytes_of(self.parent), "mutant.onnx": self._bytes_of(self.mutant)}

@@ -34,7 +34,7 @@ def came_to(item: Contradiction, testcase: Testcase, engine: Equivalence, job: J
     """
 
     def reduce(finding: Finding) -> Finding:
-        small = smallest(engine, item, seconds=job.config.reduce)
+        small = smallest(engine, item, seconds=min(job.config.reduce, max(0.0, job.time()[1])))
         found = contradiction_of(small, testcase.entry.seed, job.number, testcase.iteration)
         if small.step.operator == item.step.operator:  # another way shows it, too, and it has that one's name
             archive.call(finding.signature, found.signature)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -16,6 +18,7 @@ from irfuzz.findings.known_issues import labelled
 from irfuzz.findings.pipeline import DroppedFinding, Step, pass_through
 from irfuzz.findings.suspect_finding_groups import group_of
 from irfuzz.ir.program import Program
+from irfuzz.isolate import Limits
 from irfuzz.oracle import normalise_message, signature
 from irfuzz.oracle.fault_signature import SMALL_PROGRAM
 from irfuzz.oracle.message_normalization import names_of
@@ -31,6 +34,11 @@ SUSPECT = "suspect"
 """Beginning of the signatures of suspects."""
 
 REPEATED = DroppedFinding("repeated")
+
+UNFINISHED = DroppedFinding("unfinished")
+"""What its own script had not shown when the time of the campaign was up."""
+
+TIME_UP = "the time of the campaign was up before this script had shown it"
 
 NEW, KNOWN, UNREPLAYED = "findings", "findings of known issues", "unreplayed"
 """Names of counts: what was stored."""
@@ -61,6 +69,7 @@ class CampaignArchive:
         database: where findings go.
         config: of the campaign.
         versions: gives a finding the versions in which it shows, and the name of the newest.
+        patience: seconds after which a finding has to be stored, as it then is.
 
     Attributes:
         likely: of which operators findings were made.
@@ -72,11 +81,14 @@ class CampaignArchive:
         database: Database,
         config: Config,
         versions: Callable[[Finding], Finding] = lambda finding: finding,
+        patience: Callable[[], float] = lambda: math.inf,
     ) -> None:
         self._layout = layout
         self._database = database
         self._seconds = max(120.0, 12 * config.timeout)
+        self._limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
         self._versions = versions
+        self._patience = patience
         self._known: set[str] = set()
         self._aliases: dict[str, str] = {}
         self.likely = KnownFaultFilter()
@@ -179,17 +191,25 @@ class CampaignArchive:
         The script is run in the target's own interpreter; the draft is removed afterwards.
 
         Returns:
-            ``REPEATED`` if a finding of the same signature was stored by now, which is counted then.
+            ``REPEATED`` if a finding of the same signature was stored by now, which is counted then. ``UNFINISHED`` if
+            the time was up before the script had shown it: it is kept apart, so that it may still be found.
         """
         if not finding.number and self._repeats(finding.signature, finding.doubted):
             return REPEATED
+        self._layout.drafts.mkdir(exist_ok=True)  # a campaign's folder that was removed is not made again
         draft = self._layout.drafts / f"job{finding.job}"
         shutil.rmtree(draft, ignore_errors=True)
         python = next(r.target.interpreter for r in finding.results if r.target.name == finding.verdict.target)
         # The rules of known issues are about what others contradict.
         finding = finding if finding.verdict.oracle == ORACLE else labelled(_marked(finding))
-        finding = write_shown(draft, finding, seconds=self._seconds, python=python)
+        until = time.monotonic() + self._patience()
+        finding = write_shown(
+            draft, finding, seconds=self._seconds, python=python, until=until, limits=self._limits
+        )  # fmt: skip
         shutil.rmtree(draft, ignore_errors=True)
+        if finding.status is not Status.CONFIRMED and time.monotonic() >= until:
+            self.keep_suspect(replace(finding, printed=TIME_UP), UNFINISHED.reason)
+            return UNFINISHED
         return finding
 
     def store(self, finding: Finding) -> Finding | DroppedFinding:

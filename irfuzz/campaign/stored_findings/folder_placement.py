@@ -95,5 +95,6 @@ def place_bundle(layout: Layout, finding: Finding) -> Path:
     """
     folder = bundle_folder(layout, finding)
     if not folder.exists():
+        folder.parent.mkdir(exist_ok=True)  # a campaign's folder that was removed is not made again
         write_bundle(folder, finding, blobs=FolderBlobs(layout.blobs))
     return folder

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 
 from irfuzz.campaign.config import TARGETS
+from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Target
 from irfuzz.store.database import Database
+
+SLOW_START = 5.0
+"""Seconds from which on a target that is still starting is named."""
+
+LOOK = 0.5
+"""Seconds between two looks at which target is starting."""
 
 
 class JobTargets:
@@ -23,6 +34,8 @@ class JobTargets:
         self._key = f"{TARGETS} {number}"
         self._used: dict[str, str] = {}
         self._absent: dict[str, str] = {}
+        self._starting: dict[str, float] = {}
+        self._lock = threading.Lock()
 
     def use(self, targets: Iterable[Target]) -> None:
         """These are under test, in their versions as far as these are known by now.
@@ -30,8 +43,9 @@ class JobTargets:
         Args:
             targets: added to those that were named before; all are written to the campaign's database at once.
         """
-        self._used.update({target.name: target.version for target in targets})
-        self._store()
+        with self._lock:
+            self._used.update({target.name: target.version for target in targets})
+            self._store()
 
     def drop(self, target: Target, why: str) -> None:
         """This one is not, or no longer, and why.
@@ -40,12 +54,41 @@ class JobTargets:
             target: that is not under test.
             why: of which the first line is kept.
         """
-        self._used.pop(target.name, None)
-        self._absent[target.name] = why.splitlines()[0]
-        self._store()
+        with self._lock:
+            self._used.pop(target.name, None)
+            self._absent[target.name] = why.splitlines()[0]
+            self._store()
+
+    @contextmanager
+    def watching(self, starting: Callable[[], tuple[Target, float] | None]) -> Generator[None]:
+        """A context in which a target that takes ``SLOW_START`` seconds to start is told, by a thread.
+
+        Args:
+            starting: says which one is starting now, and since when by ``time.monotonic``.
+        """
+        ended = threading.Event()
+        thread = threading.Thread(target=self._watch, args=(starting, ended), name="irfuzz-starts", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _watch(self, starting: Callable[[], tuple[Target, float] | None], ended: threading.Event) -> None:
+        while not ended.wait(LOOK):
+            now = starting()
+            slow = {}
+            if now is not None and time.monotonic() - now[1] >= SLOW_START:
+                slow = {now[0].name: round(time.time() - (time.monotonic() - now[1]), 1)}
+            if slow.keys() != self._starting.keys():
+                with self._lock, contextlib.suppress(UsageError):  # the campaign sees to its folder
+                    self._starting = slow
+                    self._store()
 
     def _store(self) -> None:
-        self._database.set(self._key, json.dumps({"used": self._used, "absent": self._absent}))
+        told = {"used": self._used, "absent": self._absent, "starting": self._starting}
+        self._database.set(self._key, json.dumps(told))
 
 
 def together(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]] | None:
@@ -63,3 +106,12 @@ def together(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]] | None:
             used[name] = used.get(name) or version
         absent.update(job["absent"])
     return {"used": used, "absent": absent}
+
+
+def still_starting(texts: Sequence[str]) -> dict[str, float]:
+    """Targets that jobs wait for, by name: for how many seconds the first of them has."""
+    since: dict[str, float] = {}
+    for text in texts:
+        for name, began in json.loads(text).get("starting", {}).items() if text else ():
+            since[name] = min(began, since.get(name, began))
+    return {name: max(0.0, time.time() - began) for name, began in since.items()}

@@ -73,6 +73,7 @@ class Triage:
         config: of the campaign.
         stopping: true once the job was asked to end; a finding is then kept as large as it is.
         longest: seconds that making a finding of a slow target small may take.
+        patience: seconds after which a finding has to be stored, as it then is.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Triage:
         config: Config,
         stopping: Callable[[], bool] = lambda: False,
         longest: float = math.inf,
+        patience: Callable[[], float] = lambda: math.inf,
     ) -> None:
         self._stopping = stopping
         self._longest = longest
@@ -90,7 +92,7 @@ class Triage:
         self._config = config
         versions = AffectedVersions(runner, Limits(seconds=config.timeout, memory_bytes=config.memory), stopping)
         weakref.finalize(self, versions.close)
-        self._archive = CampaignArchive(layout, database, config, versions)
+        self._archive = CampaignArchive(layout, database, config, versions, patience)
         self._likely = self._archive.likely
         self._tried = SuspectGroupFilter()
         self._bench = FindingReproducer(

@@ -7,7 +7,6 @@ import base64
 import contextlib
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Iterable
 from itertools import chain
 from pathlib import Path
@@ -20,6 +19,7 @@ from irfuzz.cli.model_writer import force_flag, not_there_yet, numbered, write_m
 from irfuzz.cli.parser import Parser, as_flags, names, place, whole
 from irfuzz.cli.progress_display import ProgressLine, remarked
 from irfuzz.errors import UsageError
+from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def _read(seeds: list[Path]) -> Generator[list[Path]]:
         raise UsageError("SEED -: expected an ONNX model on standard input, got nothing")
     if len(data) > MAX_BYTES:
         raise UsageError(f"SEED -: expected a model of at most {MAX_BYTES} bytes on standard input, got more")
-    with tempfile.TemporaryDirectory(prefix="irfuzz-") as folder:
-        path = Path(folder, "stdin.onnx")
+    with ScratchFolder("mutate") as folder:
+        path = folder.path / "stdin.onnx"
         path.write_bytes(data)
         try:
             yield [path]

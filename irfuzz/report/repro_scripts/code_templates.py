@@ -223,13 +223,16 @@ def run_openvino(inputs):
     return {name: np.array(found[port]) for name, port in zip(OUTPUT_NAMES, model.outputs)}
 '''
 
+FROM_HERE = "sys.path.insert(0, os.getcwd())"
+"""Line of scripts that look for a class of the user's in the current folder."""
+
 PLUGIN = '''
 def run_plugin(inputs, **options):
     """A class of the user's, found from the current folder."""
     import importlib.util
 
     place, _, name = options["class"].rpartition(":")
-    sys.path.insert(0, os.getcwd())
+    FROM_HERE
     if place.endswith(".py"):
         if not os.path.exists(place):
             raise ImportError(f"{place} is not found from {os.getcwd()}")
@@ -239,7 +242,7 @@ def run_plugin(inputs, **options):
     else:
         module = importlib.import_module(place)
     return getattr(module, name)().run((HERE / "model.onnx").read_bytes(), inputs)
-'''
+'''.replace("FROM_HERE", FROM_HERE)
 
 KEPT_PLUGIN = (
     PLUGIN.replace("def run_plugin(inputs, **options):", "@functools.cache\ndef load_plugin(named):")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,10 +16,10 @@ import onnx
 
 from irfuzz.execute.adapters.adapter import WORKERS
 from irfuzz.findings.finding import TargetRun
-from irfuzz.isolate.guard import guarded
 from irfuzz.report.repro_scripts.full_script import ReproSpec, kind_of_tool
 from irfuzz.report.repro_scripts.short_script import about_lines, array_source, few_elements, judged_lines, script_text
 from irfuzz.report.repro_scripts.target_snippets import filled
+from irfuzz.report.script_replay import copied, run_script
 
 _OF_ONNX = """    options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -168,24 +167,19 @@ def form_of(party: TargetRun) -> CallForm | None:
 def calls_in(folder: Path, framework: str, *, seconds: float = SECONDS) -> dict[str, Any] | None:
     """The calls of a folder's generated source; ``None`` if they cannot be told.
 
-    The source runs in a process of its own, which ends after ``seconds``.
+    The source runs in a process of its own, on a copy of the folder, which ends after ``seconds``.
     """
-    command = [sys.executable, "-P", str(WORKERS / "calls" / f"{framework}_call_listing.py"), str(folder.resolve())]
+    listing = [sys.executable, "-P", str(WORKERS / "calls" / f"{framework}_call_listing.py")]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    process = subprocess.Popen(
-        guarded(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        start_new_session=True, env=env,
-    )  # fmt: skip
     try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.terminate()  # the guard ends what the process has started, too
-        process.communicate()
-        return None
-    if process.returncode:
+        with copied(folder) as (own, work):
+            ended = run_script([*listing, str(own)], work, env, seconds=seconds, errors=False)
+    except OSError:
+        return None  # there is no room for a copy
+    if ended.code != 0:
         return None
     try:
-        found = json.loads(output)
+        found = json.loads(ended.output)
     except ValueError:
         return None  # it died in the middle of a line
     return found if isinstance(found, dict) else None
