@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -19,7 +19,8 @@ from irfuzz.oracle.verdict import Symptom
 
 pytestmark = pytest.mark.unit
 
-Parse, Run = Callable[..., Program], Callable[..., RunResult]
+Parse: TypeAlias = Callable[..., Program]
+Run: TypeAlias = Callable[..., RunResult]
 NAN, INF = np.nan, np.inf
 NEG = "g (float[2] x) => (float[2] y) { y = Neg(x) }"
 FREE = "g (float[N] x) => (float[N] y) { y = Neg(x) }"

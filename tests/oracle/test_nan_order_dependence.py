@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -19,7 +19,8 @@ NAN = np.nan
 X = np.array([NAN, 1, 2, 3], np.float32)
 GONE = np.array([0, 1, 2, 3], np.float32)
 RELU = "g (float[4] x) => (float[4] y) { y = Relu(x) }"
-Parse, Run = Callable[..., Program], Callable[..., RunResult]
+Parse: TypeAlias = Callable[..., Program]
+Run: TypeAlias = Callable[..., RunResult]
 
 
 def turned(
