@@ -153,4 +153,4 @@ def test_the_time_of_a_campaign(stored: Job, monkeypatch: pytest.MonkeyPatch) ->
     assert stored.time() == (math.inf, math.inf)
     monkeypatch.setattr(jobs.time, "time", lambda: 100.0)
     stored.database.set(SECONDS, "[60.0, 130.0]")
-    assert stored.time() == (60.0, 30.0)
+    assert Job(stored.layout.out, 0).time() == (60.0, 30.0)

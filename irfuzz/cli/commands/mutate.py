@@ -19,7 +19,6 @@ from irfuzz.cli.model_writer import force_flag, not_there_yet, numbered, write_m
 from irfuzz.cli.parser import Parser, as_flags, names, place, whole
 from irfuzz.cli.progress_display import ProgressLine, remarked
 from irfuzz.errors import UsageError
-from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
@@ -192,6 +191,7 @@ def _read(seeds: list[Path]) -> Generator[list[Path]]:
         return
     from irfuzz.errors import InvalidProgram
     from irfuzz.ir.serialization.checked_tensors import MAX_BYTES
+    from irfuzz.isolate.scratch_folder import ScratchFolder
 
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if not data:
