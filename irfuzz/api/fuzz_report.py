@@ -94,7 +94,7 @@ class FuzzReport:
 
     @property
     def for_ci(self) -> BuildResult:
-        """What is told to build servers: JUnit, SARIF, annotations and summaries (``irfuzz/report/ci_reports``)."""
+        """The result as ``irfuzz/report/ci_reports`` writes it for build servers."""
         p = self.progress
         return BuildResult(
             self.out, self.fail_on, self.decided, line(p), p.seconds, self.targets, p.internal_errors,

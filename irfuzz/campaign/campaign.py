@@ -21,7 +21,7 @@ from irfuzz.campaign.job_processes import JobDeath, Processes
 from irfuzz.campaign.monitoring.internal_error_folders import INTERNAL, InternalErrorStore, kind_of, text_of
 from irfuzz.campaign.monitoring.joint_coverage import JointCoverage
 from irfuzz.campaign.output_folder_lock import OutputFolder
-from irfuzz.campaign.output_folder_watch import OutputFolderLost, OutputFolderWatch
+from irfuzz.campaign.output_folder_watch import PROBE_EVERY, OutputFolderLost, OutputFolderWatch
 from irfuzz.campaign.stored_findings.folder_placement import bundle_folder, is_placed, move_bundle
 from irfuzz.campaign.targets.start_reports import still_starting, together
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
@@ -227,7 +227,7 @@ class Campaign:
             for number in range(self.config.jobs):
                 self._jobs.start(number)
             while not self._asked:
-                self._watch.check()
+                self._watch.check(every=PROBE_EVERY)
                 progress = self.progress(began, before, faults_before)
                 watch(progress)
                 if seconds is not None and progress.seconds >= seconds:

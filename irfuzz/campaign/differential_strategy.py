@@ -37,12 +37,12 @@ from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
+from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST, newest_for
 from irfuzz.oracle import MeasuringJudge, judge
 from irfuzz.oracle.converter_verdicts import concerned
 from irfuzz.oracle.excuses import lacks_witness
 from irfuzz.oracle.verdict import Verdict
-from irfuzz.search.novelty import FeatureCounts
 
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job

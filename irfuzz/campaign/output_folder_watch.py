@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import time
 from pathlib import Path
 
 from irfuzz.campaign.config import Layout
@@ -14,6 +16,9 @@ PROBE = ".irfuzz-probe"
 
 PROBE_BYTES = 1 << 16
 """A database of a folder with less room than that fails at one of its next transactions."""
+
+PROBE_EVERY = 4.0
+"""Seconds between two such writes while a campaign runs: for weeks, and maybe over a network."""
 
 AGAIN = "run the same command again to continue"
 
@@ -37,14 +42,18 @@ class OutputFolderWatch:
     def __init__(self, layout: Layout) -> None:
         self._out = layout.out
         self._files = (layout.lock(), layout.database)
+        self._written = -math.inf
         try:
             self._folder = os.open(layout.out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             self._known = {path: _identity(path.stat()) for path in self._files}
         except OSError as error:
             raise UsageError(f"--out {layout.out}: cannot be read: {error.strerror}") from None
 
-    def check(self) -> None:
-        """Return if the folder is where it was, with the campaign's files, and can be written.
+    def check(self, *, every: float = 0.0) -> None:
+        """Do nothing if the folder has its place and the campaign's files, and can be written.
+
+        Args:
+            every: seconds within which it is not written again.
 
         Raises:
             OutputFolderLost: it is not; the message says what became of it, and what to do.
@@ -65,7 +74,9 @@ class OutputFolderWatch:
                     f"--out {self._out}: {path.name} was removed or replaced while the campaign ran; "
                     f"put it back, or begin another campaign with another --out"
                 )
-        self._write()
+        if time.monotonic() - self._written >= every:
+            self._write()
+            self._written = time.monotonic()
 
     def close(self) -> None:
         """Give the folder back; it is not looked at any more."""

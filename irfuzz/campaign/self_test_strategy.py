@@ -25,11 +25,11 @@ from irfuzz.generate.graph_inputs.extreme_integers import inputs_with_extremes
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
+from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST, newest_for
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.rewrite.rewrite_table import build_rewrites
-from irfuzz.search.novelty import FeatureCounts
 from irfuzz.spec import load_specs
 
 if TYPE_CHECKING:

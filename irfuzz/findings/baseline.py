@@ -25,7 +25,7 @@ _FOLDERS = re.compile(r"(?:(?<=\|)|^)[^|:]*/(?=[^|/:]+\.py:[\w.]+(?:\||$))")
 """The folders before a plug-in target's file, which are others in another checkout."""
 
 _RELEASE = re.compile(r"((?:\||^)[\w.-]+)@[^|:]+(?=[|:]|$)")
-"""The version in the name of a target, ``onnxruntime@1.31.1:all``; a device (``all@cuda``) stands behind the colon."""
+"""The version in the name of a target, ``onnxruntime@1.31.1:all``; a device (``all@cuda``) comes behind the colon."""
 
 _NUMBER = re.compile(r"(?<!\w)v?(?:#|\d+)(?:\.(?:#|\d+))+(?:\.?(?:a|b|rc|post|dev)\d+)?(?:\+\w+)?")
 """A version in a message, as far as ``normalise_message`` has left it (``#.1`` of 1.31.1)."""

@@ -22,7 +22,7 @@ class Disposition(StrEnum):
     LABELLED = "labelled"
     """A person has said something of it (``irfuzz findings label``)."""
     BASELINE = "baseline"
-    """It stands in the baseline of the project."""
+    """The baseline of the project has it."""
 
 
 class FailOn(StrEnum):

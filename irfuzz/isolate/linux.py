@@ -117,7 +117,7 @@ def data_size() -> int:
 
 
 def lower_limit(which: int, most: int, *, hard: bool = True) -> None:
-    """Set a limit of this process to ``most``, or to the hard limit that whoever started irfuzz has set, if lower.
+    """Set a limit of this process to ``most``, or to its hard limit if that is lower.
 
     Args:
         which: of ``resource``, such as ``RLIMIT_FSIZE``.

@@ -25,7 +25,6 @@ The way through the files:
   ``uncovered_calls`` gives mutators what is missing. ``fusion_coverage``, with ``fusion_distance``, counts patterns
   that optimisers recognise; ``pass_coverage`` and ``pattern_priorities`` count the optimiser passes that fired and
   favour patterns that may fire others; ``graphfuzz_operator_coverage`` has GraphFuzz's criteria.
-* ``novelty`` is what mutation counts as new.
 * ``input_weight_evolution`` is the genetic search of ``irfuzz evolve``: ``input_weight_genome`` makes a vector of
   inputs or weights, ``gene_vector_breeding`` breeds the next generation, ``nan_inconsistency_fitness`` measures how
   near a fault is, and ``gradient_steps_to_nan`` takes steps along PyTorch's gradients.

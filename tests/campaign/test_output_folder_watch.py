@@ -257,3 +257,22 @@ def test_a_campaign_whose_folder_is_made_read_only_ends_and_goes_on_once_it_is_n
     (line,) = errors.splitlines()
     assert "cannot be written any more: Permission denied" in line
     goes_on(tiny, out, Seen.of(out), tmp_path)
+
+
+@pytest.mark.unit
+def test_the_folder_is_written_now_and_then_and_looked_at_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(tmp_path)
+    for path in (layout.lock(), layout.database):
+        path.touch()
+    written: list[int] = []
+    watch = OutputFolderWatch(layout)
+    monkeypatch.setattr(watch, "_write", lambda: written.append(1))
+    for every in (60.0, 60.0, 60.0, 0.0, 60.0):
+        watch.check(every=every)
+    assert len(written) == 2
+    layout.database.unlink()
+    with pytest.raises(OutputFolderLost, match="was removed or replaced"):
+        watch.check(every=60.0)
+    watch.close()

@@ -1,4 +1,4 @@
-"""What killed campaigns leave in the temporary folder goes with the next one; targets reach nothing of the user's."""
+"""A campaign removes what killed ones left in the temporary folder, and targets reach nothing of the user's."""
 
 from __future__ import annotations
 

@@ -299,3 +299,15 @@ def test_a_model_that_two_tools_make_runs_once(monkeypatch: pytest.MonkeyPatch) 
         baseline.close()
     assert asked == [False, False, False, True]
     assert [r.outputs["y"].tolist() for r in ran] == [[-1, 2], [-1, 2], [1, 2], [1, -2], [-1, 2]]  # type: ignore[union-attr]
+
+
+def test_texts_of_a_model_are_no_reason_to_take_one_run_for_another() -> None:
+    text = model("g (string[1] x) => (string[1] y) { y = Identity(x) }").SerializeToString()
+    baseline = Baseline(LIMITS)
+    try:
+        for word in ("one", "two"):
+            ran = baseline._run(text, [{"name": "x"}], [np.array([word], object)], fresh=False)
+            assert ran.outputs["y"].tolist() == [word]  # type: ignore[union-attr]
+        assert not baseline._results
+    finally:
+        baseline.close()

@@ -1,4 +1,4 @@
-"""Models of other frameworks come in as what they compute; whatever is wrong with one is one line."""
+"""Models of other frameworks are converted into programs that compute the same; an error is one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs of onnx-graphsurgeon come in as models."""
+"""Graphs of onnx-graphsurgeon are read as models."""
 
 from __future__ import annotations
 

@@ -101,9 +101,9 @@ class CampaignArchive:
             program: on which.
             doubted: number under which it is stored as a suspect; 0 if it is not.
         """
-        if not self.recognises(verdict, program):
+        key = self._known_key(verdict, program)
+        if not key:
             return False
-        key = signature(verdict, program)
         self._repeats(self._aliases.get(key, key), doubted)
         return True
 
@@ -114,9 +114,14 @@ class CampaignArchive:
             verdict: what is seen.
             program: on which.
         """
+        return bool(self._known_key(verdict, program))
+
+    def _known_key(self, verdict: Verdict, program: Program) -> str:
+        """The signature by which a message names a known finding; empty if it names none."""
         if verdict.symptom not in TELLING or (_is_dumb(verdict) and len(program.graph) > SMALL_PROGRAM):
-            return False
-        return signature(verdict, program) in self._known
+            return ""
+        key = signature(verdict, program)
+        return key if key in self._known else ""
 
     def count_again(self, key: str) -> bool:
         """Count a stored finding once more; False if its signature is new.

@@ -61,7 +61,7 @@ class JobTargets:
 
     @contextmanager
     def watching(self, starting: Callable[[], tuple[Target, float] | None]) -> Generator[None]:
-        """A context in which a target that takes ``SLOW_START`` seconds to start is told, by a thread.
+        """Let a thread write down which target takes ``SLOW_START`` seconds and more to start, while a block runs.
 
         Args:
             starting: says which one is starting now, and since when by ``time.monotonic``.

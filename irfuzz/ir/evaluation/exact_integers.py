@@ -1,4 +1,4 @@
-"""A program's whole numbers on some inputs, exactly, and where they are beyond the range of their type."""
+"""A program's whole numbers on some inputs, exactly, and which of them their type cannot hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the input of each operator with steps, such as Floor, is far from where it jumps."""
+"""Decides whether the inputs of operators with steps, such as Floor, are far from every step."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 from onnx import parser
 
 from irfuzz.ir.program import Program
-from irfuzz.search.novelty import FeatureCounts, features
+from irfuzz.mutate.feature_counts import FeatureCounts, features
 
 
 def parse(graph: str) -> Program:
