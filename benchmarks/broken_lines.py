@@ -16,17 +16,18 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import hashlib
 import importlib.machinery
 import json
 import os
-import random
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -273,6 +274,17 @@ def judge(place: Break, known: Recorded, seconds: float) -> str:
         process.wait()
 
 
+def drawn(places: Iterable[Break], seed: int) -> list[Break]:
+    """The places in an order that the seed gives; what is edited elsewhere leaves the others in theirs."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    ordered: list[tuple[bytes, Break]] = []
+    for place in places:
+        text = (place.path, place.old, place.new)
+        seen[text] += 1
+        ordered.append((hashlib.sha256(repr((seed, *text, seen[text])).encode()).digest(), place))
+    return [place for _, place in sorted(ordered, key=lambda pair: pair[0])]
+
+
 def equivalents() -> dict[tuple[str, str, str], str]:
     """What was judged by hand to compute the same, by file, old and new text, with the reason."""
     if not JUDGED.is_file():
@@ -291,7 +303,7 @@ def main() -> int:
     known = recorded(given.map)
     files = [p for f in given.folders for p in sorted((PACKAGE / f).rglob("*.py"))]
     places = [b for p in files for b in breaks_in(p)]
-    chosen = random.Random(given.seed).sample(places, min(given.count, len(places)))
+    chosen = drawn(places, given.seed)[: given.count]
     same = equivalents()
     began = time.monotonic()
     answers: dict[Break, str] = {}

@@ -2,13 +2,15 @@
 
     python -m benchmarks.synthesis [resnet50] [inception-resnet-v2] [densenet121] [transformer] [--folder DIR]
     python -m benchmarks.synthesis --light
+    python -m benchmarks.synthesis --comet [--folder DIR]
     python -m benchmarks.synthesis --file MODEL.onnx
 
 The networks are built at full size by ``benchmarks.large_models`` where they are not in the folder; those of
-``--light`` are shipped with onnx, at IR version 3, with weights that ConstantOfShape makes. What is kept is counted
-once more by the coverage that ``irfuzz coverage`` reports, and every result is checked, made twice and run. The bound
-is computed from the features of the original alone. Exit code: 1 if a result is over 1.5 times its bound, lacks a
-feature, took over 20 seconds or does not run.
+``--light`` are shipped with onnx, at IR version 3, with weights that ConstantOfShape makes; those of ``--comet`` are
+the ten of COMET's table 5, built as Keras files by ``benchmarks.papers.subjects``. What is kept is counted once more by
+the coverage that ``irfuzz coverage`` reports, and every result is checked, made twice and run. The bound is computed
+from the features of the original alone. Exit code: 1 if a result is over 1.5 times its bound, lacks a feature, took
+over 20 seconds or does not run.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import numpy as np
 import onnx
 
 from benchmarks.large_models import MODELS
+from irfuzz.frontends.framework_conversion import Converters
 from irfuzz.frontends.isolated_onnx import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.covering_program_synthesis import Synthesis, synthesize
@@ -35,6 +38,12 @@ from irfuzz.search.coverage.coverable_call_space import load
 
 MOST_RATIO = 1.5
 MOST_SECONDS = 20
+
+COMET = (
+    *("alexnet_cifar", "lstm_sine", "lenet5", "densenet121", "inceptionresnetv2"),
+    *("inceptionv3", "resnet50", "xception", "lstm_stock", "mobilenetv2"),
+)
+"""The networks of table 5."""
 
 
 def kept(large: Program, small: Program) -> dict[str, tuple[int, int]]:
@@ -75,9 +84,9 @@ def runs(program: Program, folder: Path) -> tuple[bool, float]:
 
 
 def report(name: str, path: Path, seed: int) -> dict[str, object]:
-    with OnnxChecker() as checker, tempfile.TemporaryDirectory() as folder:
+    with OnnxChecker() as checker, Converters() as converters, tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        program = load_seed(path, checker=checker)
+        program = load_seed(path, checker=checker, converters=converters)
         read = time.perf_counter() - began
         began = time.process_time()
         found: Synthesis = synthesize(program, seed=seed)
@@ -116,17 +125,27 @@ def light_models() -> list[Path]:
     return sorted((Path(onnx.__file__).parent / "backend/test/data/light").glob("*.onnx"))
 
 
+def comet_models(folder: Path) -> list[Path]:
+    """The Keras files of COMET's networks, made where they are not in the folder."""
+    lacking = [name for name in COMET if not (folder / f"{name}.keras").exists()]
+    if lacking:
+        subprocess.run([sys.executable, "-m", "benchmarks.papers.subjects", folder, *lacking], check=True)
+    return [folder / f"{name}.keras" for name in COMET]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", choices=[*MODELS, []], help="all, unless some are named")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "irfuzz-large-models")
     parser.add_argument("--light", action="store_true", help="onnx's nine light models as shipped, and no others")
+    parser.add_argument("--comet", action="store_true", help="the ten networks of COMET's paper, and no others")
     parser.add_argument("--file", type=Path, action="append", default=[], help="a model of your own, and no others")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
     figures: list[dict[str, object]] = []
-    given = [*(light_models() if options.light else ()), *options.file]
+    comet = comet_models(options.folder) if options.comet else ()
+    given = [*(light_models() if options.light else ()), *comet, *options.file]
     figures += [report(path.stem, path, options.seed) for path in given]
     for name in options.models or ([] if given else MODELS):
         path = options.folder / f"{name}.onnx"
