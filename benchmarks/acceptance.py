@@ -25,7 +25,7 @@ from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.facts import TensorFact
-from irfuzz.frontends.isolated_onnx import OnnxChecker
+from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 from irfuzz.frontends.onnx_file import find_models, load_seed
 from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
@@ -34,7 +34,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.mutation_trace import rebuild
 from irfuzz.mutate.mutator_protocol import Relation
-from irfuzz.mutate.traced_mutants import TracedMutant, mutate_many
+from irfuzz.mutate.traced_mutant_generation import TracedMutant, mutate_many
 from irfuzz.shipped_folders import seeds_dir
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"

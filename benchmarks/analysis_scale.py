@@ -33,7 +33,7 @@ GROWTH = 2.0
 MEASURE = """
 import json, resource, sys, time
 from pathlib import Path
-from irfuzz.analyze.analysis import analyze
+from irfuzz.analyze.numeric_range_analysis import analyze
 from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.garbage_collection import settle

@@ -21,9 +21,9 @@ import numpy as np
 import onnx.backend.test
 import onnx_ir as ir
 
-from irfuzz.analyze.analysis import Analysis, analyze
 from irfuzz.analyze.initial_ranges import Ranges
-from irfuzz.analyze.warning_report import judge
+from irfuzz.analyze.numeric_range_analysis import Analysis, analyze
+from irfuzz.analyze.warning_examination import judge
 from irfuzz.campaign.corpus.hazard_input_steering import observed
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.intermediate_values import tap
@@ -37,7 +37,7 @@ from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import nodes_within
 from irfuzz.isolate import Limits
 from irfuzz.mutate.mutator_protocol import Relation
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 from irfuzz.shipped_folders import seeds_dir
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"

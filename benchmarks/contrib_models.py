@@ -24,13 +24,13 @@ from typing import Any
 
 import onnx
 
-from irfuzz.api.input_planning import planned
+from irfuzz.api.unstated_input_planning import planned
 from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.input_values import make_inputs
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 
 DOMAIN = "com.microsoft"
 LEVELS = "onnxruntime:disabled,onnxruntime:all"

@@ -32,14 +32,14 @@ from irfuzz.execute.run_types import Exit, RunResult
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import describe, resolve
 from irfuzz.facts import TensorFact
-from irfuzz.generate.graph_inputs.number_classes import draw_numbers
+from irfuzz.generate.graph_inputs.number_class_draw import draw_numbers
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
 from irfuzz.isolate import Limits
-from irfuzz.mutate.drawn_calls.identity_program_mutators import called
-from irfuzz.mutate.drawn_calls.identity_program_replacement import bare
+from irfuzz.mutate.drawn_calls.identity_program_filling import bare
+from irfuzz.mutate.drawn_calls.identity_program_mutator_choice import called
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_table import campaign_weights

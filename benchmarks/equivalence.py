@@ -34,7 +34,7 @@ from irfuzz.campaign.self_testing.nan_free_proof import nan_free
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
 from irfuzz.execute.adapters.alternative_runs import OtherWay, adapters_for, build_ways, others_of
-from irfuzz.execute.batching import Task
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve

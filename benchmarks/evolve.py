@@ -14,8 +14,8 @@ from statistics import median
 import numpy as np
 
 from benchmarks.numeric.programs import PAIRS, Case
-from irfuzz.execute.batching import Task
 from irfuzz.execute.intermediate_values import tap
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program

@@ -19,15 +19,15 @@ from typing import Any
 
 import onnx
 
-from irfuzz.execute.batching import Task
 from irfuzz.execute.intermediate_values import run_tapped
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.localize.nodes.causal_testing import T1, CausalTest, Causes
-from irfuzz.localize.nodes.isolated_replay import Replayed, replay
 from irfuzz.localize.nodes.localization_map import LocalizationMap, localise
+from irfuzz.localize.nodes.single_node_replay import Replayed, replay
 
 ROOT = Path(__file__).parents[1]
 FILE = "tests/planted_targets/wrong.py"

@@ -43,7 +43,7 @@ from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.mutation_engine import AttemptCounts, Engine
 from irfuzz.mutate.mutation_trace import parse_trace, rebuild
 from irfuzz.mutate.mutator_protocol import Relation
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs
 

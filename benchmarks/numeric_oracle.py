@@ -36,14 +36,14 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
-from irfuzz.execute.batching import Task
-from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.float64_shadow_runs import ShadowRun
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.export.lowerings import SHADOWED
 from irfuzz.facts import TensorFact
-from irfuzz.generate.graph_inputs.number_classes import draw_numbers
+from irfuzz.generate.graph_inputs.number_class_draw import draw_numbers
 from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.one_node_programs import sprouts
@@ -52,9 +52,9 @@ from irfuzz.isolate import Limits
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_table import campaign_weights
 from irfuzz.oracle import Symptom, Verdict, judge
-from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, smallest
 from irfuzz.oracle.numeric.shadow_comparison import ShadowReference, measure_of
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import has_trait, load_specs
 

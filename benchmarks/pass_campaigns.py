@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.campaign.config import Layout
-from irfuzz.campaign.monitoring.joint_coverage import passes_of
+from irfuzz.campaign.monitoring.coverage_across_jobs import passes_of
 from irfuzz.execute.onnxruntime_passes import excluded, registered, rules
 from irfuzz.execute.runner import Runner
 from irfuzz.store.database import Database

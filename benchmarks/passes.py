@@ -30,8 +30,8 @@ from irfuzz.facts import TensorFact
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.mutate.patterns.pattern_draft import PatternDraft, draw_rest, draw_sizes, make, sizes_of
-from irfuzz.mutate.patterns.pattern_files import SubgraphPattern, patterns
-from irfuzz.mutate.patterns.pattern_validation import judge, spell
+from irfuzz.mutate.patterns.pattern_draft_validation import judge, spell
+from irfuzz.mutate.patterns.pattern_file_reader import SubgraphPattern, patterns
 from irfuzz.spec import load_specs
 
 OPSETS = (17, 13, 21, 11)

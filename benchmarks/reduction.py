@@ -33,7 +33,7 @@ from irfuzz.findings.fault_predicate import FaultPredicate, same_fault, told_by
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.reduce import reduce_case
 from irfuzz.shipped_folders import seeds_dir

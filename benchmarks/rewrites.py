@@ -39,7 +39,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_protocol import Skipped
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 from irfuzz.oracle.equivalent_form_comparison import Answer, compare_forms
 from irfuzz.rewrite.rewrite_chain import rewrite_once
 from irfuzz.rewrite.rewrite_rule import Exactness, Rewrite

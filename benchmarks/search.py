@@ -34,9 +34,9 @@ from irfuzz.mutate.mutator_protocol import Relation
 from irfuzz.mutate.mutator_table import campaign_weights
 from irfuzz.mutate.tensor_values.invalid_element import InvalidElement
 from irfuzz.mutate.tensor_values.invalid_value import InvalidValue
-from irfuzz.search.coverage.call_coverage import CRITERIA
 from irfuzz.search.coverage.coverable_call_space import load
-from irfuzz.search.coverage.uncovered_calls import Frontier
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA
+from irfuzz.search.coverage.uncovered_operator_calls import Frontier
 from irfuzz.search.strategies.strategy_protocol import MutationOutcome
 from irfuzz.search.strategies.strategy_table import SEARCHES, USES, make_search
 from irfuzz.shipped_folders import seeds_dir
@@ -186,7 +186,7 @@ class Runs:
     def add(self, program: Program, seed: int, tag: str) -> None:
         """Keep a program for the next round, and run a full one."""
         from irfuzz.errors import Unsupported
-        from irfuzz.execute.batching import Task
+        from irfuzz.execute.request_batching import Task
         from irfuzz.generate.input_values import make_inputs
 
         try:

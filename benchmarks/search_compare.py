@@ -28,9 +28,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.search import MOST_EDITS, SPROUTS, TARGETS, explore, reached, shown
-from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.coverable_call_space import load
-from irfuzz.search.coverage.uncovered_calls import Frontier
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
+from irfuzz.search.coverage.uncovered_operator_calls import Frontier
 
 SCHEMA = 1
 SEARCHES = ("thompson", "mcmc", "random")

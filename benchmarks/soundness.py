@@ -22,8 +22,8 @@ import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
 from irfuzz.analyze.abstract_domain.number_formats import format_of
-from irfuzz.analyze.analysis import analyze
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import analyze
 from irfuzz.analyze.transfer_functions.transfer_table import TRANSFER
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram

@@ -28,13 +28,13 @@ import onnx
 
 from benchmarks.large_models import MODELS
 from irfuzz.frontends.framework_conversion import Converters
-from irfuzz.frontends.isolated_onnx import OnnxChecker
+from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.covering_program_synthesis import Synthesis, synthesize
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
-from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.coverable_call_space import load
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
 
 MOST_RATIO = 1.5
 MOST_SECONDS = 20

@@ -32,8 +32,8 @@ from onnx import TensorProto, helper, numpy_helper
 from irfuzz.campaign.loop import ROUND
 from irfuzz.choices import Choices
 from irfuzz.execute.adapters.adapter import WORKERS
-from irfuzz.execute.batching import Task
 from irfuzz.execute.reply_parsing import answered
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import RunResult
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import adapter_of, resolve

@@ -21,7 +21,7 @@ from throughput import TARGETS, Loop, model
 
 from irfuzz.campaign.loop import ROUND
 from irfuzz.choices import Choices
-from irfuzz.execute.batching import Task
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.garbage_collection import settle

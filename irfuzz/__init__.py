@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from irfuzz.api.fuzz import FuzzOptions as FuzzOptions
     from irfuzz.api.fuzz import fuzz as fuzz
     from irfuzz.api.fuzz_report import FuzzReport as FuzzReport
-    from irfuzz.api.ground_truth import GroundTruth as GroundTruth
+    from irfuzz.api.ground_truth_labels import GroundTruth as GroundTruth
     from irfuzz.api.judge import judge as judge
     from irfuzz.api.progress_update import Update as Update
     from irfuzz.api.reduce import ReduceReport as ReduceReport
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from irfuzz.generate.random_programs import Generated as Generated
     from irfuzz.generate.random_programs import generate as generate
     from irfuzz.ir.program import Program as Program
-    from irfuzz.mutate.traced_mutants import TracedMutant as TracedMutant
-    from irfuzz.mutate.traced_mutants import load as load
-    from irfuzz.mutate.traced_mutants import mutate as mutate
+    from irfuzz.mutate.traced_mutant_generation import TracedMutant as TracedMutant
+    from irfuzz.mutate.traced_mutant_generation import load as load
+    from irfuzz.mutate.traced_mutant_generation import mutate as mutate
     from irfuzz.oracle.verdict import Verdict as Verdict
     from irfuzz.spec import load_specs as load_specs
 
@@ -56,7 +56,7 @@ _LAZY = {
     "FuzzOptions": "irfuzz.api.fuzz",
     "FuzzReport": "irfuzz.api.fuzz_report",
     "Generated": "irfuzz.generate.random_programs",
-    "GroundTruth": "irfuzz.api.ground_truth",
+    "GroundTruth": "irfuzz.api.ground_truth_labels",
     "InputSpec": "irfuzz.generate.input_spec",
     "Program": "irfuzz.ir.program",
     "ReduceReport": "irfuzz.api.reduce",
@@ -64,7 +64,7 @@ _LAZY = {
     "Runner": "irfuzz.execute.runner",
     "Synthesis": "irfuzz.generate.covering_program_synthesis",
     "Target": "irfuzz.execute.run_types",
-    "TracedMutant": "irfuzz.mutate.traced_mutants",
+    "TracedMutant": "irfuzz.mutate.traced_mutant_generation",
     "Update": "irfuzz.api.progress_update",
     "Verdict": "irfuzz.oracle.verdict",
     "analyze": "irfuzz.api.analyze",
@@ -74,9 +74,9 @@ _LAZY = {
     "fuzz": "irfuzz.api.fuzz",
     "generate": "irfuzz.generate.random_programs",
     "judge": "irfuzz.api.judge",
-    "load": "irfuzz.mutate.traced_mutants",
+    "load": "irfuzz.mutate.traced_mutant_generation",
     "load_specs": "irfuzz.spec",
-    "mutate": "irfuzz.mutate.traced_mutants",
+    "mutate": "irfuzz.mutate.traced_mutant_generation",
     "reduce": "irfuzz.api.reduce",
     "synthesize": "irfuzz.generate.covering_program_synthesis",
 }

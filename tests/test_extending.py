@@ -24,7 +24,7 @@ from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.judged_case import Case, Leaf
+from irfuzz.oracle.runs_to_judge import Case, Leaf
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.shipped_folders import ops_dir, seeds_dir
 from irfuzz.spec import Specs, check_call, load_specs, sample_call

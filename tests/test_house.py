@@ -285,13 +285,13 @@ def test_a_comment_above_a_decision_is_its_reason_and_spelling_modules_are_found
 
 # The way of a program from its file to the report, through all folders.
 WAY = (
-    *("frontends/onnx_file", "campaign/campaign", "store/database", "store/stored_program", "campaign/job"),
+    *("frontends/onnx_file", "campaign/campaign", "store/database", "store/stored_program_encoding", "campaign/job"),
     *(
         "campaign/loop",
         "campaign/strategy",
         "campaign/differential_strategy",
         "campaign/corpus/testcase",
-        "campaign/corpus/parent_selection",
+        "campaign/corpus/program_corpus",
     ),
     *(
         "campaign/corpus/mutation_steering",
@@ -301,7 +301,7 @@ WAY = (
         "execute/component_worker",
     ),
     *(
-        "execute/batching",
+        "execute/request_batching",
         "execute/reply_parsing",
         "execute/adapters/adapter",
         "isolate/worker",
@@ -309,14 +309,19 @@ WAY = (
         "oracle/judge",
     ),
     *(
-        "oracle/judged_case",
+        "oracle/runs_to_judge",
         "campaign/triage/disagreement_handling",
         "campaign/triage/case_queue",
         "campaign/stored_findings/archive",
         "reduce/",
         "findings/",
     ),
-    *("report/bundle", "report/repro_scripts/full_script", "report/finding_markdown", "report/affected_versions_text"),
+    *(
+        "report/finding_folder_writer",
+        "report/repro_scripts/full_script",
+        "report/finding_markdown",
+        "report/affected_versions_text",
+    ),
 )
 
 # What is the same for all programs of a campaign, and so says nothing of one: settings, targets, mutators, rules.

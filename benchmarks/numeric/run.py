@@ -13,10 +13,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from benchmarks.numeric.programs import PAIRS, Case
-from irfuzz.analyze.analysis import DOMAINS, analyze
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import DOMAINS, analyze
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program

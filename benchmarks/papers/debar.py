@@ -18,10 +18,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 from benchmarks.papers.debar_architectures import ARCHITECTURES, Architecture, converted
-from irfuzz.analyze.analysis import Analysis, analyze
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import Analysis, analyze
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program

@@ -27,10 +27,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from irfuzz.analyze.analysis import Alarm, Analysis, analyze
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import Alarm, Analysis, analyze
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program

@@ -24,10 +24,10 @@ The way through the files:
 * ``initial_ranges`` has what inputs and weights start as, from what users said and from the model.
 * ``abstract_domain`` is what is known of a value: partitions, intervals and relations.
 * ``transfer_functions`` computes the outputs of each operator; ``unsafe_conditions`` lists what can go wrong.
-* ``analysis`` walks over a program: branches under their condition, loops of at most 16 turns turn by turn, others
-  until their ranges are stable.
+* ``numeric_range_analysis`` walks over a program: branches under their condition, loops of at most 16 turns turn by
+  turn, others until their ranges are stable.
 * ``safe_input_ranges`` finds the widest range of each input that makes a call safe (RANUM's precondition).
-* ``failing_inputs`` looks for inputs that trigger a warning, and ``warning_report`` puts everything together.
+* ``failing_inputs`` looks for inputs that trigger a warning, and ``warning_examination`` puts everything together.
 
 To add an operator, write a transfer function in its family's module of ``transfer_functions`` and a line in that
 module's table, from which ``TRANSFER`` is made. ``tests/analyze/test_soundness.py`` draws calls of all operators and

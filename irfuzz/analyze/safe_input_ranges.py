@@ -11,8 +11,8 @@ from typing import TypeAlias
 import onnx_ir as ir
 
 from irfuzz.analyze.abstract_domain.number_formats import NumberFormat, format_of
-from irfuzz.analyze.analysis import Alarm, analyze
 from irfuzz.analyze.initial_ranges import Ranges, start_range
+from irfuzz.analyze.numeric_range_analysis import Alarm, analyze
 from irfuzz.ir.program import Program
 
 Which: TypeAlias = tuple[str, int | None]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irfuzz.analyze import warning_report
+from irfuzz.analyze import warning_examination
 from irfuzz.analyze.initial_ranges import Ranges
-from irfuzz.analyze.warning_report import ExaminedWarning, WarningReport
-from irfuzz.api.input_settings import ranges_said
+from irfuzz.analyze.warning_examination import ExaminedWarning, WarningReport
+from irfuzz.api.input_settings_merging import ranges_said
 from irfuzz.api.loaded_model import Inputs, Model, loaded, program_of
 from irfuzz.api.progress_update import Observer, Update, unobserved
 from irfuzz.report.command_reports import numeric_analysis
@@ -107,7 +107,7 @@ def analyze(
         note = f"{confirmed} confirmed"
         progress(Update("analyzing", report.searches, len(report.judged), "warnings", note, so_far=lambda: known))
 
-    found = warning_report.judge(
+    found = warning_examination.judge(
         program_of(given, plan=False),
         Ranges(ranges, architecture),
         domain=domain,

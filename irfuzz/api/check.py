@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from irfuzz.api.default_settings import CHECK_MEMORY, CHECK_TIMEOUT, DRAWN
-from irfuzz.api.ground_truth import GroundTruth, labels_of
-from irfuzz.api.input_planning import advice
+from irfuzz.api.ground_truth_labels import GroundTruth, labels_of
 from irfuzz.api.loaded_model import Inputs, LoadedModel, Model, loaded, program_of
 from irfuzz.api.npz_sample_reading import read_values
 from irfuzz.api.progress_update import Observer, Update, unobserved
-from irfuzz.api.sample_and_output_arrays import by_input, rows_of, saved_outputs
+from irfuzz.api.sample_and_output_stacking import by_input, rows_of, saved_outputs
 from irfuzz.api.target_selection import ComparedTargets, compared, run_layers
+from irfuzz.api.unstated_input_planning import advice
 from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute.large_model_limits import limits_for
 from irfuzz.execute.run_types import Target, Value

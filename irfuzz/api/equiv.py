@@ -20,7 +20,7 @@ from irfuzz.api.target_selection import named, run_layers
 from irfuzz.campaign.self_testing.contradiction_record import Contradiction, FormCounts
 from irfuzz.campaign.self_testing.control_flow_body_testing import check_unfolded
 from irfuzz.campaign.self_testing.equivalent_form_testing import Equivalence
-from irfuzz.campaign.self_testing.round_timing import RoundTiming
+from irfuzz.campaign.self_testing.rounds_until_deadline import RoundTiming
 from irfuzz.errors import Unsupported, UsageError
 from irfuzz.execute.adapters.alternative_runs import OtherWay, Way, adapters_for, build_ways, others_of
 from irfuzz.execute.large_model_limits import limits_for

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from irfuzz.api.input_settings import ranges_said
+from irfuzz.api.input_settings_merging import ranges_said
 from irfuzz.api.loaded_model import Inputs, Model, loaded, program_of
 from irfuzz.api.progress_update import Observer, Update, unobserved
 from irfuzz.api.target_selection import first_installed, named

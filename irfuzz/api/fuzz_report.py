@@ -11,7 +11,7 @@ from typing import Any
 from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.job_processes import JobDeath
-from irfuzz.campaign.targets import compared_programs
+from irfuzz.campaign.targets import compared_program_counts
 from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
 from irfuzz.execute.run_types import Exit
 from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline
@@ -205,7 +205,7 @@ def python_lines(p: CampaignProgress) -> str:
 def summary_text(report: FuzzReport) -> str:
     """What a person reads at the end: the line of progress, what went wrong, and the findings by their causes."""
     p, layout = report.progress, Layout(report.out)
-    lines = [*filter(None, [compared_programs.warning(p.counts)]), line(p)]
+    lines = [*filter(None, [compared_program_counts.warning(p.counts)]), line(p)]
     if report.interrupted:
         lines[0] = f"stopped: {lines[0]}"
     if report.killed:
@@ -335,7 +335,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
             }
             for suspect, folder in report.suspects
         ],
-        "compared_share": compared_programs.share(p.counts),
+        "compared_share": compared_program_counts.share(p.counts),
         "slow_share": share_of(p.counts),
         "out": str(report.out),
         "exit_code": report.exit_code,

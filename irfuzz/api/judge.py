@@ -8,7 +8,7 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import RunResult, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.findings.witness_distrust import wrong_here
-from irfuzz.mutate.traced_mutants import Model, load
+from irfuzz.mutate.traced_mutant_generation import Model, load
 from irfuzz.oracle import MeasuringJudge
 from irfuzz.oracle import judge as oracle
 from irfuzz.oracle.verdict import Verdict

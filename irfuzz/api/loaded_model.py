@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from irfuzz.api.input_planning import planned
-from irfuzz.api.input_settings import InputSettings, RequestedInputs, said_of
+from irfuzz.api.input_settings_merging import InputSettings, RequestedInputs, said_of
 from irfuzz.api.npz_sample_reading import check_sample, check_sizes
 from irfuzz.api.progress_update import Observer, Update, unobserved
+from irfuzz.api.unstated_input_planning import planned
 from irfuzz.errors import UsageError
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.graph_inputs.input_annotation import annotated
-from irfuzz.generate.graph_inputs.input_claims import Claim, Claims, refuse_unknown, resolve
+from irfuzz.generate.graph_inputs.user_input_claims import Claim, Claims, refuse_unknown, resolve
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
-from irfuzz.mutate.traced_mutants import Model as AnyModel
-from irfuzz.mutate.traced_mutants import load
+from irfuzz.mutate.traced_mutant_generation import Model as AnyModel
+from irfuzz.mutate.traced_mutant_generation import load
 
 if TYPE_CHECKING:
     from irfuzz.execute.run_types import Value

@@ -108,7 +108,7 @@ def samples_of(
     Raises:
         UsageError: an input is missing, or has another type, shape or number of samples.
     """
-    from irfuzz.ir.type_conversion import render
+    from irfuzz.ir.fact_type_conversion import render
 
     wanted = [v for v in program.graph.inputs if v.name not in program.graph.initializers or v.name in data]
     facts = {value.name or "": _fact(program, value, data, words) for value in wanted}

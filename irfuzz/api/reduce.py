@@ -15,8 +15,8 @@ from irfuzz.execute.run_types import Value
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate.scratch_folder import ScratchFolder
-from irfuzz.reduce.check_command import CheckCommand
-from irfuzz.reduce.inner_values import InnerValues
+from irfuzz.reduce.inner_value_computation import InnerValues
+from irfuzz.reduce.interestingness_command import CheckCommand
 from irfuzz.reduce.pass_loop import reduce_case
 from irfuzz.reduce.resume_folder import ReductionState, worthless
 from irfuzz.reduce.session import Reduced

@@ -30,8 +30,8 @@ The way through the files:
 * ``job`` is one process, and ``inflight_journal`` what outlives its death.
 * ``loop`` is what every program passes: schedule, mutate, feed, execute, judge, keep, triage, audit. ``strategy`` is
   the protocol of these steps.
-* ``differential_strategy`` compares targets; ``self_test_strategy`` compares, on each target by itself, forms of one
-  program and ways to run it.
+* ``differential_strategy`` compares targets; ``metamorphic_testing_strategy`` compares, on each target by itself,
+  forms of one program and ways to run it.
 * ``corpus`` chooses what runs next, ``targets`` which targets run it, ``triage`` which disagreements are looked into,
   ``self_testing`` makes and compares forms, ``stored_findings`` keeps findings and works on them later, and
   ``monitoring`` watches coverage and faults of irfuzz.

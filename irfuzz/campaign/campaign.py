@@ -16,10 +16,10 @@ from typing import Any, Self
 
 from irfuzz.campaign import inflight_journal
 from irfuzz.campaign.config import SECONDS, STOP_AT, TARGETS, Config, Layout
-from irfuzz.campaign.corpus.seed_inputs import remember
+from irfuzz.campaign.corpus.user_given_seed_inputs import remember
 from irfuzz.campaign.job_processes import JobDeath, Processes
+from irfuzz.campaign.monitoring.coverage_across_jobs import JointCoverage
 from irfuzz.campaign.monitoring.internal_error_folders import INTERNAL, InternalErrorStore, kind_of, text_of
-from irfuzz.campaign.monitoring.joint_coverage import JointCoverage
 from irfuzz.campaign.output_folder_lock import OutputFolder
 from irfuzz.campaign.output_folder_watch import PROBE_EVERY, OutputFolderLost, OutputFolderWatch
 from irfuzz.campaign.stored_findings.folder_placement import bundle_folder, is_placed, move_bundle

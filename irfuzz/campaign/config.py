@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
-from irfuzz.frontends.toml_file import is_list
+from irfuzz.frontends.toml_file_reading import is_list
 from irfuzz.search.strategies.strategy_table import SEARCHES
 from irfuzz.store.database import BLOBS
 

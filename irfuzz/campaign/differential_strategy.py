@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from irfuzz.campaign.config import MANY
 from irfuzz.campaign.corpus.hazard_input_steering import InputSteering
 from irfuzz.campaign.corpus.mutation_steering import Steering
-from irfuzz.campaign.corpus.parent_selection import Corpus
-from irfuzz.campaign.corpus.seed_inputs import SeedSamples
-from irfuzz.campaign.corpus.seed_turns import SeedTurns
+from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
+from irfuzz.campaign.corpus.unmutated_seed_turns import SeedTurns
+from irfuzz.campaign.corpus.user_given_seed_inputs import SeedSamples
 from irfuzz.campaign.loop import ROUND
 from irfuzz.campaign.monitoring import inferred_fact_audit
 from irfuzz.campaign.strategy import Strategy
-from irfuzz.campaign.targets import compared_programs, per_program_selection
+from irfuzz.campaign.targets import compared_program_counts, per_program_selection
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.campaign.targets.operator_support import OperatorSupport
 from irfuzz.campaign.targets.slow_runner import SlowTargets, longest, quick_and_slow
@@ -32,7 +32,7 @@ from irfuzz.execute.target_table import resolve
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.witness_distrust import wrong_here
-from irfuzz.generate.graph_inputs.number_classes import draw_numbers
+from irfuzz.generate.graph_inputs.number_class_draw import draw_numbers
 from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
@@ -234,7 +234,7 @@ class Differential(Strategy[Runs, Verdict]):
         counts["declared invalid"] += testcase.invalid
         self._count(runs)
         if not testcase.invalid:
-            compared_programs.count(runs, counts)
+            compared_program_counts.count(runs, counts)
         self._stuck.saw(seed, program, runs)
         news = [v for v in verdicts if not self._triage.knows(v, program)]
         if news:

@@ -24,7 +24,7 @@ from irfuzz.campaign.targets.start_reports import JobTargets
 from irfuzz.errors import InternalError, IrfuzzError, UsageError
 from irfuzz.garbage_collection import settle
 from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
-from irfuzz.isolate.worker_types import StartError
+from irfuzz.isolate.worker_spec_and_reply import StartError
 from irfuzz.store.database import Database
 
 HOPELESS = 30
@@ -32,7 +32,7 @@ HOPELESS = 30
 
 STRATEGIES: Mapping[str, str] = {
     "differential": "irfuzz.campaign.differential_strategy:Differential",
-    "self-test": "irfuzz.campaign.self_test_strategy:SelfTests",
+    "self-test": "irfuzz.campaign.metamorphic_testing_strategy:SelfTests",
 }
 """Kinds of campaigns; a job imports its own alone."""
 

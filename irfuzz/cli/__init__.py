@@ -24,9 +24,10 @@ The way through the files:
 * ``parser`` parses words, and has the types of flags (times, shares, names); ``as_flags`` replaces an argument's name
   at the beginning of a message by its flag.
 * ``commands`` has one module a command; read ``check`` first.
-* ``project_flags`` reads flags that a project has written down in ``irfuzz.toml`` or ``pyproject.toml``.
-* ``input_flags`` and ``sample_flags`` are flags that several commands share; ``model_and_output_paths`` reads the
-  models that are given and tries whether results can be written; ``model_writer`` writes models with their traces.
+* ``flags_from_toml`` reads flags that a project has written down in ``irfuzz.toml`` or ``pyproject.toml``.
+* ``input_flags`` and ``sample_flags`` are flags that several commands share; ``model_reading_and_output_checks``
+  reads the models that are given and tries whether results can be written; ``model_writer`` writes models with their
+  traces.
 * ``progress_display`` shows what a long command does, ``campaign_display`` the table of a campaign.
 * ``interrupt_handling`` handles Ctrl-C.
 * ``ci_reporting`` has the flags of a campaign in a build, and what its server reads.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.model_and_output_paths import text_to_write
+from irfuzz.cli.model_reading_and_output_checks import text_to_write
 from irfuzz.cli.parser import Parser, place
 from irfuzz.errors import UsageError
 from irfuzz.report.terminal_text_cleaning import one_line

@@ -14,15 +14,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.model_and_output_paths import one_model
+from irfuzz.cli.model_reading_and_output_checks import one_model
 from irfuzz.cli.parser import Parser, place, whole
 from irfuzz.cli.progress_display import remarked
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
-    from irfuzz.api.input_settings import InputSettings
+    from irfuzz.api.input_settings_merging import InputSettings
     from irfuzz.api.loaded_model import LoadedModel
-    from irfuzz.generate.graph_inputs.input_claims import Claims
+    from irfuzz.generate.graph_inputs.user_input_claims import Claims
     from irfuzz.ir.program import Program
 
 SHAPE = re.compile(r"(?P<name>.+):(?P<sizes>\[[-\d,\s]*\]|-?\d+(?:[xX,]-?\d+)*)")
@@ -121,7 +121,7 @@ def inputs_said(
     Raises:
         UsageError: a file cannot be read, none of the models has a name, or something contradicts the model.
     """
-    from irfuzz.api.input_settings import RequestedInputs, said_of
+    from irfuzz.api.input_settings_merging import RequestedInputs, said_of
 
     wanted = RequestedInputs(
         _claims(args),
@@ -177,8 +177,8 @@ def said_by_flags(args: argparse.Namespace) -> bool:
 
 def _claims(args: argparse.Namespace) -> Claims:
     from irfuzz.frontends.project_file import read_ranges
-    from irfuzz.frontends.toml_file import read_toml
-    from irfuzz.generate.graph_inputs.input_claims import Claim, Claims
+    from irfuzz.frontends.toml_file_reading import read_toml
+    from irfuzz.generate.graph_inputs.user_input_claims import Claim, Claims
 
     path: Path | None = args.ranges
     ranges: dict[str, Claim[tuple[float, float]]] = {}

@@ -32,7 +32,7 @@ from irfuzz.cli.commands import (
     targets,
 )
 from irfuzz.cli.interrupt_handling import STOPPED, obeying
-from irfuzz.cli.model_and_output_paths import nothing_left_behind
+from irfuzz.cli.model_reading_and_output_checks import nothing_left_behind
 from irfuzz.cli.parser import Parser, parse
 from irfuzz.cli.progress_display import quiet
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError

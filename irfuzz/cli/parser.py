@@ -175,7 +175,7 @@ def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     """
     if not parser.project_table or {"-h", "--help"} & {*words}:
         return parser.parse_intermixed_args(_one_each(parser, words))
-    from irfuzz.cli.project_flags import read_project_flags
+    from irfuzz.cli.flags_from_toml import read_project_flags
 
     project = read_project_flags(parser.project_table, parser.by_long_name(), Path.cwd())
     repeated = {name: value for name, value in project.values.items() if isinstance(value, list)}

@@ -15,7 +15,7 @@ from irfuzz.report.terminal_text_cleaning import one_line
 if TYPE_CHECKING:
     import numpy as np
 
-    from irfuzz.api.input_settings import InputSettings
+    from irfuzz.api.input_settings_merging import InputSettings
     from irfuzz.api.loaded_model import LoadedModel
     from irfuzz.execute.run_types import Value
     from irfuzz.ir.program import Program

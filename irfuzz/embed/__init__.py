@@ -23,8 +23,8 @@ The way through the files:
   reduction as AFL++ asks for it, one candidate after the other.
 * ``byte_choices`` makes ``Choices`` of bytes, for any other fuzzer; ``parallel_mutant_stream`` makes the mutants of
   ``irfuzz mutate`` in one process or in several, and ``stream_framing`` writes them on a stream.
-* ``hypothesis`` has the strategies, with ``single_call_model`` (one valid call), ``program_slice`` (a range of nodes)
-  and ``element_type_filter`` (some element types only).
+* ``hypothesis`` has the strategies, with ``single_call_model`` (one valid call), ``node_range_extraction`` (a range
+  of nodes) and ``element_type_filter`` (some element types only).
 * ``pytest_plugin`` is the fixture; ``converter_campaign`` compares the test's converter with independent runtimes, and
   ``inprocess_runner`` calls the converter here and its witnesses in workers.
 * ``corpus_export`` writes a corpus of small models for ``irfuzz seeds export``.

@@ -32,7 +32,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.model_interface.convert_opset import newest_for
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_protocol import Relation
-from irfuzz.mutate.traced_mutants import load
+from irfuzz.mutate.traced_mutant_generation import load
 from irfuzz.oracle import MeasuringJudge
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.reduce import reduce_case

@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
 
 from irfuzz.choices import Choices
 from irfuzz.embed.element_type_filter import DType, element_type, of_types, types_in
-from irfuzz.embed.program_slice import part, side_by_side
+from irfuzz.embed.node_range_extraction import part, side_by_side
 from irfuzz.embed.single_call_model import MOST_ELEMENTS, OPSET, single_call
 from irfuzz.errors import IrfuzzError, UsageError
 from irfuzz.execute.run_types import Value
@@ -30,7 +30,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_protocol import Relation
-from irfuzz.mutate.traced_mutants import load
+from irfuzz.mutate.traced_mutant_generation import load
 from irfuzz.spec import Specs, in_order, load_specs
 from irfuzz.spec.operator_spec import OpSpec
 

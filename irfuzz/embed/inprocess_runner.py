@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from irfuzz.errors import UsageError
-from irfuzz.execute.batching import Runnable
+from irfuzz.execute.request_batching import Runnable
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve

@@ -21,16 +21,16 @@ import numpy as np
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.large_model_limits import weight_bytes
 from irfuzz.execute.run_types import Value
-from irfuzz.export.module_files import npz_of
+from irfuzz.export.module_file_writing import npz_of
 from irfuzz.garbage_collection import settle
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.isolate import linux
-from irfuzz.mutate.traced_mutants import TracedMutant, mutate_many
-from irfuzz.store.blob_references import with_blobs
+from irfuzz.mutate.traced_mutant_generation import TracedMutant, mutate_many
 from irfuzz.store.blob_store import Blobs
 from irfuzz.store.npz_tensors import pack
 from irfuzz.store.shared_weight_serialization import SHARED, shared_bytes
+from irfuzz.store.tensor_to_blob_replacement import with_blobs
 
 LARGE = 64 << 20
 """Bytes of weights from which on those of a mutant stand beside it, shared with all others."""

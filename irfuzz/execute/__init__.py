@@ -24,13 +24,14 @@ The way through the files:
 * ``run_types`` has ``Target``, ``RunResult``, ``Stage``, ``Exit`` and ``TargetRole``.
 * ``target_table`` turns names into targets and lists the adapters (``BUILT_IN``). ``adapters`` has one adapter a
   component, which makes requests; ``workers`` answers them.
-* ``reply_parsing`` makes results of a worker's reply, ``batching`` sends several requests together,
+* ``reply_parsing`` makes results of a worker's reply, ``request_batching`` sends several requests together,
   ``component_worker`` has the thread that waits for one worker, and ``runner`` puts them together.
-* ``float64_shadow`` runs a program in float64 with made-up rounding errors, for the numeric oracle.
+* ``float64_shadow_runs`` runs a program in float64 with made-up rounding errors, for the numeric oracle.
 * ``intermediate_values`` reads inner values, and checks that reading them changed no output.
-* ``quick_runtime`` is the quickest runtime as a callable; ``large_model_limits`` raises limits with the weights.
-* ``onnxruntime_passes`` lists the passes of ONNXRuntime's optimiser; ``traced_packages`` decides which Python code is
-  watched for lines.
+* ``quickest_installed_runtime`` is the quickest runtime as a callable; ``large_model_limits`` raises limits with the
+  weights.
+* ``onnxruntime_passes`` lists the passes of ONNXRuntime's optimiser; ``line_traced_packages`` decides which Python
+  code is watched for lines.
 * ``versions`` builds and lists environments with other versions of components.
 
 To add a component, write a worker file (``workers/reference.py`` is the shortest), an adapter, and a line in

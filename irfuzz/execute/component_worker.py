@@ -12,11 +12,11 @@ from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.adapters.adapter import Adapter, ModelAdapter, Request
 from irfuzz.execute.adapters.converter_tools import ToolAdapter
 from irfuzz.execute.adapters.mapped_weights import MappedModel
-from irfuzz.execute.adapters.tool_baseline import Baseline
-from irfuzz.execute.batching import BatchItem, run_together
+from irfuzz.execute.adapters.tool_made_model_runs import Baseline
+from irfuzz.execute.line_traced_packages import watching
 from irfuzz.execute.reply_parsing import answered, failed
+from irfuzz.execute.request_batching import BatchItem, run_together
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
-from irfuzz.execute.traced_packages import watching
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits, Reply, Worker, WorkerSpec
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from irfuzz.execute.batching import Task
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.facts import TensorFact
+from irfuzz.ir.fact_type_conversion import undeclare
 from irfuzz.ir.program import Program
-from irfuzz.ir.type_conversion import undeclare
 
 ELEMENTS = 1 << 22
 """Where no names are given, inner values are read up to so many elements in all."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from irfuzz.ir.serialization.external_tensors import byte_size
-from irfuzz.ir.serialization.unsupported_fields import WIRE
+from irfuzz.ir.serialization.external_tensor_references import byte_size
+from irfuzz.ir.serialization.preserved_unsupported_fields import WIRE
 from irfuzz.isolate import Limits
 
 if TYPE_CHECKING:

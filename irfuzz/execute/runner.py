@@ -14,10 +14,10 @@ from typing import Any, Self
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.execute.adapters.adapter import Adapter
 from irfuzz.execute.adapters.mapped_weights import MappedModel, mapped_model
-from irfuzz.execute.adapters.tool_baseline import Baseline
-from irfuzz.execute.batching import BatchItem, Runnable
+from irfuzz.execute.adapters.tool_made_model_runs import Baseline
 from irfuzz.execute.component_worker import ComponentWorker
-from irfuzz.execute.float64_shadow import Shadow, ShadowRun
+from irfuzz.execute.float64_shadow_runs import Shadow, ShadowRun
+from irfuzz.execute.request_batching import BatchItem, Runnable
 from irfuzz.execute.run_types import RunResult, Target, Value, check_values
 from irfuzz.execute.target_table import LEVELS, Availability, adapter_of, resolve
 from irfuzz.ir.program import Program

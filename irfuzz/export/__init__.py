@@ -25,7 +25,7 @@ The way through the files:
 * ``torch``, ``tensorflow``, ``array`` (NumPy) and ``keras`` describe a framework each.
 * ``size_arithmetic`` computes integers that follow from shapes and attributes, for all frameworks.
 * ``lowerings`` is the table of frameworks, and of those in which shadows are computed.
-* ``module_files`` writes the text and the arrays as two files, with the same bytes each time.
+* ``module_file_writing`` writes the text and the arrays as two files, with the same bytes each time.
 
 To add an operator: an emitter and a line in ``source/emitter_table.py``, with a function in ``torch/support`` and one
 of the same name in ``tensorflow/support``; a line in ``array/emitter_table.py`` with a function in ``array/support``;

@@ -20,4 +20,4 @@ LOWERINGS: Mapping[str, Callable[[Program], ModuleSource]] = {
 """By component. Each raises ``Unsupported`` where its framework cannot express the program exactly."""
 
 SHADOWED: Mapping[str, FrameworkDescription] = {"torch": TORCH, "numpy": ARRAY}
-"""Those in which shadows (``irfuzz.export.source.float64_shadow``) are computed, by component."""
+"""Those in which shadows (``irfuzz.export.source.float64_shadow_source``) are computed, by component."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from irfuzz.errors import UsageError
 from irfuzz.findings.causes.cause_grouping import Cause, explaining
-from irfuzz.frontends.toml_file import is_list, is_table
+from irfuzz.frontends.toml_file_reading import is_list, is_table
 from irfuzz.oracle.message_normalization import normalise_message
 from irfuzz.oracle.verdict import Symptom
 

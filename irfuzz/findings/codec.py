@@ -16,7 +16,7 @@ from irfuzz.findings.causes.cause_grouping import Cause, explaining, groups
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, TargetRun, VersionAnswer
 from irfuzz.findings.suspect_finding_rank import Rank, rank
-from irfuzz.frontends.toml_file import is_list, is_table
+from irfuzz.frontends.toml_file_reading import is_list, is_table
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database import FindingRow, Status

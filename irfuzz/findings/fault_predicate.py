@@ -11,7 +11,7 @@ from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.ir.program import Program
-from irfuzz.localize.nodes.isolated_replay import faulty_parts
+from irfuzz.localize.nodes.single_node_replay import faulty_parts
 from irfuzz.oracle import MeasuringJudge, normalise_message
 from irfuzz.oracle.message_normalization import names_of
 from irfuzz.oracle.oracle_table import oracles_of

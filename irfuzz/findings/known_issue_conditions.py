@@ -12,7 +12,7 @@ import onnx_ir as ir
 from irfuzz.errors import SpecError
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact, tensors_in
-from irfuzz.frontends.toml_file import is_list
+from irfuzz.frontends.toml_file_reading import is_list
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import bodies_of, captures_of, nodes_within
 from irfuzz.ir.value import fact_of

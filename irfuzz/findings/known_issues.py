@@ -19,7 +19,7 @@ from irfuzz.errors import InvalidProgram, SpecError, Unsupported, UsageError
 from irfuzz.execute.versions.environments import version_key
 from irfuzz.findings.finding import Finding, KnownIssue
 from irfuzz.findings.known_issue_conditions import KnownNode, NodeCondition, known_nodes, node_condition
-from irfuzz.frontends.toml_file import is_list, is_table
+from irfuzz.frontends.toml_file_reading import is_list, is_table
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import nodes_within
 from irfuzz.oracle.verdict import Symptom

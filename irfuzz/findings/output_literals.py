@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from irfuzz.execute.run_types import Value
-from irfuzz.frontends.toml_file import is_list
+from irfuzz.frontends.toml_file_reading import is_list
 from irfuzz.oracle.verdict import Symptom
 
 MOST = 64

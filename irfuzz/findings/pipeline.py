@@ -17,9 +17,9 @@ from irfuzz.execute.run_types import Exit, RunResult, Target
 from irfuzz.execute.runner import Runner
 from irfuzz.findings.blame.blamed_passes import with_pass
 from irfuzz.findings.causes.cause_grouping import SMALL, VALUES
-from irfuzz.findings.causes.dtype_shape_relation import KINDS
 from irfuzz.findings.causes.fault_removing_edits import Inputs, conditions_of
 from irfuzz.findings.causes.upstream_cause import earlier_cause
+from irfuzz.findings.causes.wrong_dtype_shape_relation import KINDS
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import FaultPredicate, among, same_fault
 from irfuzz.findings.finding import Finding

@@ -19,13 +19,16 @@ The way through the files:
 
 * ``model_kind_detection`` finds out what kind of model a path names, and reads at most a byte of the file for that.
 * ``onnx_file`` reads and writes. ``load_seed`` has all steps in order: read, convert, decode, check, infer, complete.
-  ``regular_file``, ``external_data`` and ``weight_splitting`` get the bytes and the weights.
-* ``isolated_onnx``, with ``isolated_onnx_worker``, runs onnx's parsers, checker and version converter in a worker.
-* ``opset_upgrade`` converts models below opset 9, ``unknown_operators`` refuses operators that ONNX lacks, and
-  ``opaque_output_types`` asks a runtime for the types of opaque nodes.
+  ``regular_file_opening``, ``external_data_inlining`` and ``serialized_weight_separation`` get the bytes and the
+  weights.
+* ``isolated_onnx_calls``, with ``isolated_onnx_worker``, runs onnx's parsers, checker and version converter in a
+  worker.
+* ``opset_upgrade`` converts models below opset 9, ``unknown_operator_refusal`` refuses operators that ONNX lacks, and
+  ``opaque_output_type_inference`` asks a runtime for the types of opaque nodes.
 * ``framework_conversion`` has the table ``FRONT_ENDS`` and runs the files in ``workers``.
-* ``project_file`` and ``toml_file`` read ``irfuzz.toml``.
-* ``graphsurgeon`` and ``produced_program_base`` give programs back in the forms that other libraries take.
+* ``project_file`` and ``toml_file_reading`` read ``irfuzz.toml``.
+* ``graphsurgeon_conversion`` and ``produced_model_conversions`` give programs back in the forms that other libraries
+  take.
 
 To add a kind of model: a name in ``model_source.Kind`` and the condition for it in ``source_of``, a line in
 ``FRONT_ENDS``, a worker file whose ``handle`` returns ONNX, a row in docs/models.md, and tests in

@@ -15,7 +15,7 @@ import numpy as np
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.model_kind_detection import Kind, ModelSource
-from irfuzz.frontends.regular_file import open_plain
+from irfuzz.frontends.regular_file_opening import open_plain
 from irfuzz.isolate import Limits, Reply, StartError, Value, Worker, WorkerSpec
 
 _WORKERS = Path(__file__).parent / "workers"
@@ -59,7 +59,7 @@ FRONT_ENDS: Mapping[Kind, FrontEnd] = {
 """By kind; ``onnx`` needs none."""
 
 RUNTIME = FrontEnd(
-    "onnxruntime", "onnxruntime_value_types.py", ("onnxruntime",), "onnxruntime", ("onnx", "onnxruntime")
+    "onnxruntime", "onnxruntime_type_inference.py", ("onnxruntime",), "onnxruntime", ("onnx", "onnxruntime")
 )
 """Types the values of operators that irfuzz has no schema for."""
 

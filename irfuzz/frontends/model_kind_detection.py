@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.frontends.regular_file import open_plain
+from irfuzz.frontends.regular_file_opening import open_plain
 
 Kind: TypeAlias = Literal["onnx", "keras", "saved_model", "graph_def", "exported_program", "factory"]
 

@@ -14,15 +14,15 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.frontends.external_data import inline_external
+from irfuzz.frontends.external_data_inlining import inline_external
 from irfuzz.frontends.framework_conversion import Converters
-from irfuzz.frontends.isolated_onnx import OnnxChecker
+from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 from irfuzz.frontends.model_kind_detection import is_factory, is_saved_model, source_of
-from irfuzz.frontends.opaque_output_types import complete_types, untyped
+from irfuzz.frontends.opaque_output_type_inference import complete_types, untyped
 from irfuzz.frontends.opset_upgrade import OLDEST, opset_of, upgraded, with_default_domain
-from irfuzz.frontends.regular_file import open_plain
-from irfuzz.frontends.unknown_operators import check_operators
-from irfuzz.frontends.weight_splitting import for_checker, joined, split
+from irfuzz.frontends.regular_file_opening import open_plain
+from irfuzz.frontends.serialized_weight_separation import for_checker, joined, split
+from irfuzz.frontends.unknown_operator_refusal import check_operators
 from irfuzz.ir.inference.misdeclared_shapes import infer_as_computed
 from irfuzz.ir.serialization.checked_tensors import MAX_BYTES
 from irfuzz.ir.serialization.mapped_file import MappedFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.frontends.isolated_onnx import OnnxChecker
+from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 
 OLDEST = 9
 """Below it, operators that adapt types and shapes are missing or spelt in a way of their own."""

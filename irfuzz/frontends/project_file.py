@@ -1,6 +1,6 @@
 """``irfuzz.toml``: what a project says of the inputs of its models, once instead of at every command.
 
-Its table ``[fuzz]`` belongs to the command line (``irfuzz/cli/project_flags.py``).
+Its table ``[fuzz]`` belongs to the command line (``irfuzz/cli/flags_from_toml.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from irfuzz.errors import UsageError
-from irfuzz.frontends.toml_file import read_toml
+from irfuzz.frontends.toml_file_reading import read_toml
 
 NAME = "irfuzz.toml"
 

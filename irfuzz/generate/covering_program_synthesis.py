@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, InvalidProgram
-from irfuzz.frontends.produced_program_base import ProducedModel
+from irfuzz.frontends.produced_model_conversions import ProducedModel
 from irfuzz.generate.synthesis_steps.covered_features import Feature, counts, features_of, wanted_of
-from irfuzz.generate.synthesis_steps.node_parts import all_weights, lower_bound, parts_of
+from irfuzz.generate.synthesis_steps.nodes_as_parts import all_weights, lower_bound, parts_of
 from irfuzz.generate.synthesis_steps.part_assembly import assemble
 from irfuzz.generate.synthesis_steps.part_selection import select
 from irfuzz.generate.synthesis_steps.size_naming import name_sizes
@@ -21,7 +21,7 @@ from irfuzz.ir.input_defaults import at_defaults
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import nodes_within
 from irfuzz.ir.verifier import verify
-from irfuzz.mutate.traced_mutants import Model, load
+from irfuzz.mutate.traced_mutant_generation import Model, load
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs

@@ -16,7 +16,7 @@ from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.generate.graph_inputs.graph_input_limits import GraphInputLimits
 from irfuzz.generate.graph_inputs.integer_overflow_avoidance import fitted
 from irfuzz.generate.graph_inputs.operator_input_limits import Limit
-from irfuzz.generate.graph_inputs.shape_variants import filled, variants_for
+from irfuzz.generate.graph_inputs.shape_variant_choice import filled, variants_for
 from irfuzz.ir.evaluation.stress_numbers import real, struck, whole
 from irfuzz.ir.input_defaults import at_defaults
 from irfuzz.ir.input_domain import MOST_ELEMENTS, input_domain, input_sizes

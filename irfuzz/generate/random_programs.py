@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from irfuzz import __version__
 from irfuzz.choices import Choices, Draw
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.frontends.produced_program_base import ProducedModel
+from irfuzz.frontends.produced_model_conversions import ProducedModel
 from irfuzz.generate.program_growth import IR_VERSIONS, Growth
 from irfuzz.generate.topologies import TOPOLOGIES
 from irfuzz.ir.verifier import verify

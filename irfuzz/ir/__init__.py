@@ -21,7 +21,7 @@ What every file relies on:
 
 The way through the files:
 
-* ``value`` is a value with its fact, and ``type_conversion`` converts facts from and to ONNX's types.
+* ``value`` is a value with its fact, and ``fact_type_conversion`` converts facts from and to ONNX's types.
 * ``inference`` finds the facts; ``program_view`` has what can be asked of a program, and ``program`` what edits it.
 * ``verifier`` checks a program against ONNX's schemas and ``ops/``, and lists every broken rule.
 * ``subgraphs`` and ``inlining`` deal with bodies, local functions and loops that are written out.

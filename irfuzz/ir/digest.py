@@ -13,7 +13,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.serialization.checked_tensors import AbsentTensor, SparseTensor
 from irfuzz.ir.serialization.model_encoding import attribute_bytes, name_of, tensor_bytes, type_bytes
-from irfuzz.ir.serialization.unsupported_fields import CARRIED, Residue, UnsupportedFields
+from irfuzz.ir.serialization.preserved_unsupported_fields import CARRIED, Residue, UnsupportedFields
 
 # A node's label commits to its operator, its attributes and the labels of what it reads, so the labels of
 # a whole graph, sorted, describe it whatever the names and the order. They describe it exactly where they

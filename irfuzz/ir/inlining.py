@@ -13,7 +13,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.clone import clone
 from irfuzz.ir.inference.graph_facts import instantiate
 from irfuzz.ir.program import Program
-from irfuzz.ir.serialization.unsupported_fields import FREE_INITIALIZERS
+from irfuzz.ir.serialization.preserved_unsupported_fields import FREE_INITIALIZERS
 from irfuzz.ir.subgraphs import Mapping, bodies_of, control_flow_of, copy_nodes
 from irfuzz.spec import trait_values
 

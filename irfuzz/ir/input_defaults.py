@@ -20,7 +20,7 @@ def freeze_defaults(program: Program) -> int:
 
     Returns:
         How many there were. Below IR version 4 there are none: what is listed among the inputs there is a constant
-        (``irfuzz.ir.serialization.unsupported_fields.lists_initializers``).
+        (``irfuzz.ir.serialization.preserved_unsupported_fields.lists_initializers``).
     """
     graph = program.graph
     kept = required_inputs(graph)

@@ -12,6 +12,7 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.clone import clone_with, free
+from irfuzz.ir.fact_type_conversion import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.inference.call_output_types import CallKey, hashable_attrs, infer_attribute_types
 from irfuzz.ir.inference.graph_facts import constant_fact, fact_of_constant, infer_call
@@ -20,7 +21,6 @@ from irfuzz.ir.program_view import ProgramView
 from irfuzz.ir.serialization import serde
 from irfuzz.ir.serialization.checked_tensors import array_tensor
 from irfuzz.ir.subgraphs import nodes_within
-from irfuzz.ir.type_conversion import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.value import fact_of, new_value, set_fact
 
 

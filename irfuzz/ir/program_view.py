@@ -11,12 +11,12 @@ import onnx_ir as ir
 from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.digest import digest
 from irfuzz.ir.evaluation.constant_values import folded
+from irfuzz.ir.fact_type_conversion import meaningful_names
 from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.inference.call_output_types import schema_of
 from irfuzz.ir.inference.graph_facts import Inference, tensor_of
 from irfuzz.ir.serialization import serde
 from irfuzz.ir.subgraphs import nodes_within
-from irfuzz.ir.type_conversion import meaningful_names
 from irfuzz.ir.value import fact_of
 
 

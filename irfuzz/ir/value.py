@@ -6,7 +6,7 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.facts import Fact, OpaqueFact
-from irfuzz.ir.serialization.unsupported_fields import CARRIED, VerbatimType
+from irfuzz.ir.serialization.preserved_unsupported_fields import CARRIED, VerbatimType
 
 FACT = "irfuzz.fact"
 """Key under which the ``meta`` of a value that is no ``TypedValue`` holds its fact."""

@@ -20,7 +20,7 @@ What every file relies on:
 
 The way through the files:
 
-* ``worker_types`` has what callers give and get: ``WorkerSpec``, ``Limits``, ``Reply``, ``Value``.
+* ``worker_spec_and_reply`` has what callers give and get: ``WorkerSpec``, ``Limits``, ``Reply``, ``Value``.
 * ``worker`` is the class that callers use; ``worker_pool`` has several of them by name.
 * ``zygote_client`` starts a zygote and forks children; ``zygote`` and ``child`` are the two processes themselves.
 * ``child_connection`` exchanges frames under a deadline and watches memory; ``transport`` encodes them.
@@ -44,6 +44,6 @@ from __future__ import annotations
 from irfuzz.isolate.transport import Tagged
 from irfuzz.isolate.worker import Worker
 from irfuzz.isolate.worker_pool import WorkerPool
-from irfuzz.isolate.worker_types import ExitKind, Limits, Reply, StartError, Value, WorkerSpec
+from irfuzz.isolate.worker_spec_and_reply import ExitKind, Limits, Reply, StartError, Value, WorkerSpec
 
 __all__ = ["ExitKind", "Limits", "Reply", "StartError", "Tagged", "Value", "Worker", "WorkerPool", "WorkerSpec"]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from irfuzz.isolate import linux, transport
 from irfuzz.isolate.output_log import OutputLog
-from irfuzz.isolate.worker_types import Limits
+from irfuzz.isolate.worker_spec_and_reply import Limits
 from irfuzz.isolate.zygote_client import ZygoteClient
 
 WATCH_SECONDS = 0.05

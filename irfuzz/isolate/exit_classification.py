@@ -8,7 +8,7 @@ from typing import Any, cast
 from irfuzz.isolate import linux
 from irfuzz.isolate.child import PIPE_GONE
 from irfuzz.isolate.child_connection import Cause, ChildEnded
-from irfuzz.isolate.worker_types import Reply, Value
+from irfuzz.isolate.worker_spec_and_reply import Reply, Value
 from irfuzz.isolate.zygote_client import ChildDeath
 from irfuzz.process_limits import on_memory
 

@@ -14,7 +14,7 @@ from irfuzz import stop_request
 from irfuzz.errors import InternalError
 from irfuzz.isolate import exit_classification, linux, transport
 from irfuzz.isolate.child_connection import ChildConnection, ChildEnded, LateAnswer
-from irfuzz.isolate.worker_types import Limits, Reply, StartError, Value, WorkerSpec
+from irfuzz.isolate.worker_spec_and_reply import Limits, Reply, StartError, Value, WorkerSpec
 from irfuzz.isolate.zygote_client import ZygoteClient, ZygoteGone
 
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from irfuzz.errors import UsageError
 from irfuzz.isolate.worker import Worker
-from irfuzz.isolate.worker_types import Limits, WorkerSpec
+from irfuzz.isolate.worker_spec_and_reply import Limits, WorkerSpec
 
 
 class WorkerPool:

@@ -18,7 +18,7 @@ from irfuzz import stop_request
 from irfuzz.isolate import linux
 from irfuzz.isolate.output_log import OutputLog
 from irfuzz.isolate.scratch_folder import ScratchFolder
-from irfuzz.isolate.worker_types import Limits, StartError, WorkerSpec
+from irfuzz.isolate.worker_spec_and_reply import Limits, StartError, WorkerSpec
 from irfuzz.process_limits import on_memory
 
 SINGLE_THREADED = {

@@ -11,8 +11,8 @@ from irfuzz.localize.comparison.sample_disagreements import Disagreement
 from irfuzz.localize.disagreement_grouping import Divergence
 from irfuzz.localize.nodes.causal_testing import Causes
 from irfuzz.localize.nodes.control_flow_unrolling import Unfolded
-from irfuzz.localize.nodes.isolated_replay import Replayed
 from irfuzz.localize.nodes.localization_map import LocalizationMap
+from irfuzz.localize.nodes.single_node_replay import Replayed
 from irfuzz.oracle.cradle_distances import Inconsistency
 
 

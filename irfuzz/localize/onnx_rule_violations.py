@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.run_types import Value
 from irfuzz.ir.verifier import verify
-from irfuzz.oracle.dataflow.concrete_sizes import sized_strictly
+from irfuzz.oracle.dataflow.concrete_size_substitution import sized_strictly
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program

@@ -1,4 +1,5 @@
-"""Mutates programs: valid mutants by recorded choices, each with a trace; ``irfuzz.mutate`` is in ``traced_mutants``.
+"""Mutates programs: valid mutants by recorded choices, each with a trace; ``irfuzz.mutate`` is in
+``traced_mutant_generation``.
 
 A mutant is mostly worth running only if every runtime has to take it, and it is worth keeping only if it can be made
 again. So a mutator predicts what its edit will do before it edits, the engine verifies what was touched afterwards, and
@@ -21,10 +22,11 @@ The way through the files:
 
 * ``mutator_protocol`` has the types (``Mutator``, ``Edit``, ``Skipped``, ``Profile``), and ``mutator_context`` what a
   mutator may ask besides the program.
-* ``mutator_table`` lists all mutators; ``paper_operators`` finds those that do what COMET, LEMON or Muffin define.
+* ``mutator_table`` lists all mutators; ``paper_mutator_lookup`` finds those that do what COMET, LEMON or Muffin define.
 * ``mutation_engine`` draws a mutator and a site, lets it edit, verifies, and repeats recorded edits.
-* ``mutation_trace`` writes a lineage as JSON and rebuilds it; ``traced_mutants`` makes an endless stream of mutants.
-* ``feature_counts`` weighs down what was seen often, and ``mutant_constraints`` is what a user allows.
+* ``mutation_trace`` writes a lineage as JSON and rebuilds it; ``traced_mutant_generation`` makes an endless stream of
+  mutants.
+* ``feature_counts`` weighs down what was seen often, and ``user_mutation_constraints`` is what a user allows.
 * ``editing`` has what all mutators edit with. The mutators are in ``insertion`` and ``drawn_calls`` (new calls),
   ``patterns`` (subgraphs that optimisers recognise), ``layers`` (layers that are there), ``control_flow``,
   ``model_interface`` and ``tensor_values``.

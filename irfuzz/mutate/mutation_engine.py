@@ -21,11 +21,11 @@ from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.model_interface.freeze_defaults import SITE, FreezeDefaults
 from irfuzz.mutate.model_interface.import_domain import ImportDomain, known_domains
 from irfuzz.mutate.model_interface.name_sizes import NameSizes
-from irfuzz.mutate.mutant_constraints import Constraints
 from irfuzz.mutate.mutator_context import Context, CoverageGaps, Novelty
 from irfuzz.mutate.mutator_protocol import Applied, Donors, Edit, Mutator, MutatorUse, Relation, Skipped, profile_of
 from irfuzz.mutate.mutator_table import BUILTIN, build_mutators
-from irfuzz.mutate.paper_operators import OPERATORS, PAPERS, expanded
+from irfuzz.mutate.paper_mutator_lookup import OPERATORS, PAPERS, expanded
+from irfuzz.mutate.user_mutation_constraints import Constraints
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -417,7 +417,7 @@ def replay(seed: Program, edits: Iterable[Edit], specs: Specs, donors: Donors | 
 
 def select(wanted: Sequence[str] | None, table: Mapping[str, Mutator]) -> tuple[str, ...]:
     """Names of the mutators to use, in the table's order; names of papers and of their operators count
-    (``paper_operators``).
+    (``paper_mutator_lookup``).
 
     Args:
         wanted: names in any order, repeats allowed; ``None`` for all but those that are parts of others.

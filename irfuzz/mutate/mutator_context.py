@@ -28,7 +28,7 @@ class Novelty(Protocol):
 
 
 class CoverageGaps(Protocol):
-    """Anything that knows what no program has covered yet (``irfuzz.search.coverage.uncovered_calls``)."""
+    """Anything that knows what no program has covered yet (``irfuzz.search.coverage.uncovered_operator_calls``)."""
 
     def call(self, op: str) -> float:
         """How much a call of an operator is worth on its own; never 0, so that every operator may be drawn.

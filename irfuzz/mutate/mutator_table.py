@@ -55,18 +55,18 @@ from irfuzz.mutate.tensor_values.empty_tensor import EmptyTensor
 from irfuzz.mutate.tensor_values.exact_ties import ExactTies
 from irfuzz.mutate.tensor_values.invalid_element import InvalidElement
 from irfuzz.mutate.tensor_values.invalid_value import InvalidValue
-from irfuzz.mutate.tensor_values.negative_axes import NegativeAxes
-from irfuzz.mutate.tensor_values.share_initializers import ShareInitializers
-from irfuzz.mutate.tensor_values.special_values import SpecialValues
-from irfuzz.mutate.tensor_values.split_initializer import SplitInitializer
-from irfuzz.mutate.tensor_values.store_constant import StoreConstant
-from irfuzz.mutate.tensor_values.weight_operators import (
+from irfuzz.mutate.tensor_values.lemon_weight_mutators import (
     GaussianFuzzing,
     NeuronActivationInverse,
     NeuronEffectBlock,
     NeuronSwitch,
     WeightShuffling,
 )
+from irfuzz.mutate.tensor_values.negative_axes import NegativeAxes
+from irfuzz.mutate.tensor_values.share_initializers import ShareInitializers
+from irfuzz.mutate.tensor_values.special_values import SpecialValues
+from irfuzz.mutate.tensor_values.split_initializer import SplitInitializer
+from irfuzz.mutate.tensor_values.store_constant import StoreConstant
 
 GROUP = "irfuzz.mutators"
 """Entry-point group: each entry is a callable that takes a ``Context`` and gives a ``Mutator`` of the entry's name."""

@@ -22,7 +22,7 @@ What every file relies on:
 
 The way through the files:
 
-* ``verdict`` is the result. ``judged_case`` is what an oracle looks at, and ``witnesses_and_blame`` decides who is
+* ``verdict`` is the result. ``runs_to_judge`` is what an oracle looks at, and ``witnesses_and_blame`` decides who is
   right.
 * ``judge`` asks all oracles of ``oracle_table`` and keeps one verdict for each fault; ``judge_with_reruns`` is
   ``judge`` with everything measured.
@@ -50,10 +50,10 @@ from __future__ import annotations
 from irfuzz.oracle.fault_signature import signature, title
 from irfuzz.oracle.judge import judge
 from irfuzz.oracle.judge_with_reruns import MeasuringJudge
-from irfuzz.oracle.judged_case import Case, Leaf
 from irfuzz.oracle.message_normalization import normalise_message
 from irfuzz.oracle.numeric.perturbation import Rerun
 from irfuzz.oracle.oracle_table import Oracle, oracles
+from irfuzz.oracle.runs_to_judge import Case, Leaf
 from irfuzz.oracle.verdict import Symptom, Verdict
 
 __all__ = [

@@ -12,8 +12,8 @@ from irfuzz.oracle.numeric.nan_order_dependence import contradicts_itself
 from irfuzz.oracle.verdict import Symptom
 
 if TYPE_CHECKING:
-    from irfuzz.oracle.dataflow.output_properties import Dataflow
-    from irfuzz.oracle.judged_case import Case, Leaf
+    from irfuzz.oracle.dataflow.output_uncertainty_sources import Dataflow
+    from irfuzz.oracle.runs_to_judge import Case, Leaf
 
 
 def _no() -> bool:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Value
-from irfuzz.oracle.judged_case import Case, Leaf
 from irfuzz.oracle.message_normalization import DATA_DEPENDENT
 from irfuzz.oracle.numeric.discontinuity_distance import far_from_steps
 from irfuzz.oracle.numeric.dtype_thresholds import FACTOR, huge, is_float
 from irfuzz.oracle.numeric.perturbation import Rerun
-from irfuzz.oracle.numeric.witness_spread import floor, scale_of
+from irfuzz.oracle.numeric.witness_spread_comparison import floor, scale_of
+from irfuzz.oracle.runs_to_judge import Case, Leaf
 from irfuzz.oracle.value_structure import leaves_of
 from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
-    from irfuzz.oracle.dataflow.output_properties import Dataflow
+    from irfuzz.oracle.dataflow.output_uncertainty_sources import Dataflow
     from irfuzz.spec import Specs
 
 Proof: TypeAlias = "Callable[[Program, Mapping[str, Value]], bool]"

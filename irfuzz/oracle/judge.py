@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from irfuzz.execute.run_types import RunResult, Target, TargetRole, Value
 from irfuzz.oracle.converter_verdicts import OF_VALUES, judge_apart
-from irfuzz.oracle.judged_case import Case, Distrust, Shadower
 from irfuzz.oracle.message_normalization import normalise_message
 from irfuzz.oracle.numeric.perturbation import Rerun
 from irfuzz.oracle.oracle_table import Oracle, oracles
+from irfuzz.oracle.runs_to_judge import Case, Distrust, Shadower
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses_and_blame import rank, trusts_all
 
 if TYPE_CHECKING:
-    from irfuzz.execute.float64_shadow import ShadowRun
+    from irfuzz.execute.float64_shadow_runs import ShadowRun
     from irfuzz.ir.program import Program
     from irfuzz.spec import Specs
 

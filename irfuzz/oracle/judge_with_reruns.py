@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from irfuzz.execute.run_types import Exit, RunResult, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.oracle.judge import judge
-from irfuzz.oracle.judged_case import Distrust, Shadower
 from irfuzz.oracle.numeric.perturbation import Rerun
 from irfuzz.oracle.oracle_table import Oracle
+from irfuzz.oracle.runs_to_judge import Distrust, Shadower
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.oracle.witnesses_and_blame import trusts_all
 

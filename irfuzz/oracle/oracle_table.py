@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from irfuzz.errors import UsageError
-from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.numeric.shadow_comparison import judge_numeric
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.oracle.symptoms.crash import judge_crash
 from irfuzz.oracle.symptoms.dtype_shape import judge_type
 from irfuzz.oracle.symptoms.exact_equality import judge_exact

@@ -22,9 +22,9 @@ The way through the files:
 * ``session`` has the best case, the budget, and what a pass may ask; ``Still`` and ``ValuesOf`` are the types of what
   callers pass in.
 * ``passes`` has the passes, a kind a module.
-* ``inner_values`` computes inner values on a quick runtime, so that a program can be cut in the middle.
-* ``check_command`` makes a predicate of a user's command, and ``resume_folder`` lets ``irfuzz reduce`` go on with a
-  reduction that was interrupted; ``kill -9`` loses at most the candidates in flight.
+* ``inner_value_computation`` computes inner values on a quick runtime, so that a program can be cut in the middle.
+* ``interestingness_command`` makes a predicate of a user's command, and ``resume_folder`` lets ``irfuzz reduce`` go
+  on with a reduction that was interrupted; ``kill -9`` loses at most the candidates in flight.
 
 To add a pass, write a function from a ``Session`` to whether it made the case smaller, and add it to a tuple of
 ``pass_loop`` at the place that fits what it removes and costs. ``tests/reduce/test_passes.py`` fails until it has a

@@ -16,10 +16,10 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
+from irfuzz.ir.fact_type_conversion import declare, undeclare
 from irfuzz.ir.program import Program
 from irfuzz.ir.program_view import known_operator
 from irfuzz.ir.subgraphs import bodies_of
-from irfuzz.ir.type_conversion import declare, undeclare
 from irfuzz.ir.verifier import verify
 
 Still: TypeAlias = Callable[[Program, Mapping[str, Value]], bool]

@@ -18,7 +18,7 @@ What every file relies on:
 
 The way through the files:
 
-* ``bundle`` writes a folder (``write_bundle``), and does so until its script shows the finding
+* ``finding_folder_writer`` writes a folder (``write_bundle``), and does so until its script shows the finding
   (``write_shown``); ``script_replay`` runs scripts (``replays``), on a copy of their folder.
 * ``repro_scripts`` writes the scripts, long and short.
 * ``finding_markdown`` makes ``report.md``, with ``specification_quotes`` (what ONNX says of the operators) and
@@ -28,11 +28,11 @@ The way through the files:
   of a finding is given (``BuildResult``); names and fingerprints stay the same from night to night.
 * ``terminal_text_cleaning`` cleans text for a terminal.
 
-To add a file to a finding's folder, let ``bundle`` make its bytes in ``_files``, list it in docs/findings.md, and test
-it in ``tests/report/test_bundle.py``. To add a target, give it a runner in ``repro_scripts/code_templates.py`` and, if
-a few lines run it, one in ``repro_scripts/target_snippets.py``; ``tests/report/test_replay.py`` replays every kind of
-finding in a fresh process. To add the report of a command, write a module with ``as_text`` and ``as_json`` in
-``command_reports``.
+To add a file to a finding's folder, let ``finding_folder_writer`` make its bytes in ``_files``, list it in
+docs/findings.md, and test it in ``tests/report/test_finding_folder_writer.py``. To add a target, give it a runner in
+``repro_scripts/code_templates.py`` and, if a few lines run it, one in ``repro_scripts/target_snippets.py``;
+``tests/report/test_replay.py`` replays every kind of finding in a fresh process. To add the report of a command,
+write a module with ``as_text`` and ``as_json`` in ``command_reports``.
 
 Do not decide here whether something is a finding, and do not run targets except through a script. Do not let a script
 need anything that is not in its folder, except the packages in question.

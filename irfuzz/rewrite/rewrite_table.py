@@ -19,19 +19,19 @@ from irfuzz.mutate.tensor_values.store_constant import StoreConstant
 from irfuzz.rewrite.rewrite_rule import Exactness, Rewrite
 from irfuzz.rewrite.rule_builders import rewrite_by
 from irfuzz.rewrite.rules import (
-    constant_computation,
+    constant_folding_and_unfolding,
     convolution,
     distributivity,
     elementwise_equivalents,
-    image_scaling,
-    inverse_movements,
-    lossless_casts,
+    inverse_movement_insertion,
+    lossless_cast_insertion,
     matrix_products,
     movement_commutation,
-    neutral_elements,
+    neutral_operation_insertion,
     older_opset,
     onnx_function_body,
     operator_decomposition,
+    pixel_value_scaling,
     pooling,
     recurrent_layout,
     recurrent_unrolling,
@@ -59,9 +59,9 @@ STRUCTURAL: tuple[Rewrite, ...] = (
 """Mutators that keep the meaning."""
 
 BUILTIN: tuple[Rewrite, ...] = (
-    *neutral_elements.REWRITES,
-    *inverse_movements.REWRITES,
-    *lossless_casts.REWRITES,
+    *neutral_operation_insertion.REWRITES,
+    *inverse_movement_insertion.REWRITES,
+    *lossless_cast_insertion.REWRITES,
     *elementwise_equivalents.REWRITES,
     *distributivity.REWRITES,
     *operator_decomposition.REWRITES,
@@ -69,13 +69,13 @@ BUILTIN: tuple[Rewrite, ...] = (
     *convolution.REWRITES,
     *pooling.REWRITES,
     *separable_convolution.REWRITES,
-    *image_scaling.REWRITES,
+    *pixel_value_scaling.REWRITES,
     *movement_commutation.REWRITES,
     *reductions.REWRITES,
     *recurrent_layout.REWRITES,
     *recurrent_unrolling.REWRITES,
     *onnx_function_body.REWRITES,
-    *constant_computation.REWRITES,
+    *constant_folding_and_unfolding.REWRITES,
     *older_opset.REWRITES,
     *STRUCTURAL,
 )

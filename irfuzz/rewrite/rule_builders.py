@@ -13,7 +13,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.mutate.editing.convex_regions import same_type
 from irfuzz.mutate.editing.mutation_sites import flow_values, layer_nodes, node_after, node_at, tensor_fact, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import runs
+from irfuzz.mutate.editing.operator_type_portability import runs
 from irfuzz.mutate.mutation_engine import described
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Mutator, Relation, Skipped

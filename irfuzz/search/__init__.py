@@ -21,10 +21,10 @@ The way through the files:
 * ``strategies`` decides which program is mutated next, and how. Read ``strategy_protocol`` (the protocol ``Search``),
   then ``weighted`` (the plainest), ``thompson`` (the default), and ``mcmc`` and ``uniform`` (COMET's search and its
   baseline, with ``parent_pool``); ``strategy_table`` lists them by name.
-* ``coverage`` measures. ``coverable_call_space`` is the space and ``call_coverage`` what programs cover of it;
-  ``uncovered_calls`` gives mutators what is missing. ``fusion_coverage``, with ``fusion_distance``, counts patterns
-  that optimisers recognise; ``pass_coverage`` and ``pattern_priorities`` count the optimiser passes that fired and
-  favour patterns that may fire others; ``graphfuzz_operator_coverage`` has GraphFuzz's criteria.
+* ``coverage`` measures. ``coverable_call_space`` is the space and ``operator_call_coverage`` what programs cover of it;
+  ``uncovered_operator_calls`` gives mutators what is missing. ``fusion_coverage``, with ``fusion_distance``, counts
+  patterns that optimisers recognise; ``pass_coverage`` and ``pattern_priorities`` count the optimiser passes that
+  fired and favour patterns that may fire others; ``graphfuzz_operator_coverage`` has GraphFuzz's criteria.
 * ``input_weight_evolution`` is the genetic search of ``irfuzz evolve``: ``input_weight_genome`` makes a vector of
   inputs or weights, ``gene_vector_breeding`` breeds the next generation, ``nan_inconsistency_fitness`` measures how
   near a fault is, and ``gradient_steps_to_nan`` takes steps along PyTorch's gradients.
@@ -34,7 +34,7 @@ To add a search, write a class with the methods of ``Search`` in ``strategies``,
 ``tests/search/test_strategies.py`` checks for each that equal seeds give equal programs and that a recalled state goes
 on. Compare it with the others by ``python -m benchmarks.search_compare``. To add a criterion of coverage, write a
 module in ``coverage``, let ``campaign/corpus/mutation_steering.py`` add programs to it, and let
-``campaign/monitoring/joint_coverage.py`` take the union over jobs.
+``campaign/monitoring/coverage_across_jobs.py`` take the union over jobs.
 
 Do not change a published algorithm in its own module: what differs from the paper is stated in its docstring. Do not
 let a search look at programs beyond ``Parent`` and ``MutationOutcome``.

@@ -14,8 +14,8 @@ import numpy as np
 
 from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.generated_source import TORCH
-from irfuzz.execute.batching import Task
 from irfuzz.execute.intermediate_values import tap
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit, RunResult, Target
 from irfuzz.execute.runner import Runner
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, largest

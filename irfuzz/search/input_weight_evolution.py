@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 
 from irfuzz.errors import UsageError
-from irfuzz.execute.batching import Task
 from irfuzz.execute.intermediate_values import tap
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit, RunResult, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.ir.program import Program

@@ -16,7 +16,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import SpecError, UsageError
 from irfuzz.shipped_folders import ops_dir
-from irfuzz.spec.constraints.attribute_types import check_domain
+from irfuzz.spec.constraints.attribute_value_type_check import check_domain
 from irfuzz.spec.operator_signatures import Signature, Stated, exported, names_in, of_table, onnx_schemas, signature_of
 from irfuzz.spec.operator_spec import AttrSpec, OpSpec, Overlay, ValueDomain, full_name
 from irfuzz.spec.operator_traits import RUNTIME, TRAITS

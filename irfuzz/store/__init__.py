@@ -22,9 +22,10 @@ The way through the files:
 
 * ``database_schema`` has the tables, and ``database`` every question that is asked of them.
 * ``blob_store`` keeps bytes under their digest: ``Blobs`` is the protocol, ``FolderBlobs`` a folder.
-* ``stored_program`` decides how a seed or a mutant is written, and reads it again.
-* ``shared_weight_serialization`` writes a program whose weights are named by digest; ``packed_model`` does it with
-  serialised models and writes folders that link to blobs; ``blob_references`` does it for a stream of mutants.
+* ``stored_program_encoding`` decides how a seed or a mutant is written, and reads it again.
+* ``shared_weight_serialization`` writes a program whose weights are named by digest; ``model_blob_packing`` does it
+  with serialised models and writes folders that link to blobs; ``tensor_to_blob_replacement`` does it for a stream of
+  mutants.
 * ``npz_tensors`` writes named values as one npz file, with a manifest for what numpy cannot hold.
 
 To add a table or a column, change ``database_schema``, raise ``SCHEMA`` (older folders are refused then, so prefer a

@@ -18,8 +18,8 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
-from irfuzz.store.packed_model import pack_model, whole_model
-from irfuzz.store.stored_program import StoredPrograms
+from irfuzz.store.model_blob_packing import pack_model, whole_model
+from irfuzz.store.stored_program_encoding import StoredPrograms
 
 
 class Status(StrEnum):

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import onnx
 import onnx_ir as ir
 
-from irfuzz.frontends.external_data import tensors_in
+from irfuzz.frontends.external_data_inlining import tensors_in
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization import serde
-from irfuzz.ir.serialization.detached_weights import view_of
-from irfuzz.ir.serialization.external_tensors import ExternalLocation, byte_size
+from irfuzz.ir.serialization.external_tensor_references import ExternalLocation, byte_size
 from irfuzz.ir.serialization.lazy_tensor import Held, can_hold
+from irfuzz.ir.serialization.weightless_message import view_of
 from irfuzz.store.blob_store import SUFFIX, Blobs, digest_of
-from irfuzz.store.packed_model import digest_in, fill
+from irfuzz.store.model_blob_packing import digest_in, fill
 
 SHARED = 1 << 10
 """Bytes from which on a weight is stored by its digest, if its program has ``LARGE_PROGRAM`` bytes of weights."""

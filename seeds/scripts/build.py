@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from irfuzz.export.module_files import npz_of
+from irfuzz.export.module_file_writing import npz_of
 
 from . import index
 from .evaluator import reference

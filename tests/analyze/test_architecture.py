@@ -8,8 +8,8 @@ import onnx
 import pytest
 from onnx import parser
 
-from irfuzz.analyze.analysis import Analysis, analyze
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import Analysis, analyze
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.program import Program
 from irfuzz.ir.trainable_parameters import KEY

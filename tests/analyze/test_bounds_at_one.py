@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import parser
 
-from irfuzz.analyze.analysis import Analysis, analyze
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import Analysis, analyze
 from irfuzz.ir.program import Program
 from irfuzz.spec import trait_values
 

@@ -10,8 +10,8 @@ from onnx import parser
 from benchmarks.numeric.case import Case
 from benchmarks.numeric.programs import ARCHITECTURES, FURTHER, OTHERS
 from irfuzz.analyze.abstract_domain.interval import Range
-from irfuzz.analyze.analysis import DOMAINS, Analysis, analyze
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import DOMAINS, Analysis, analyze
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.unit

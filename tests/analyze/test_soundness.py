@@ -15,8 +15,8 @@ import pytest
 from benchmarks import analysis_truth, soundness
 from irfuzz.analyze.abstract_domain.interval import INF, Range
 from irfuzz.analyze.abstract_domain.number_formats import format_of
-from irfuzz.analyze.analysis import analyze
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import analyze
 from irfuzz.analyze.transfer_functions.transfer_table import TRANSFER
 from irfuzz.analyze.transfer_functions.unary_functions import UNARY
 from irfuzz.facts import TensorFact

@@ -9,10 +9,10 @@ import onnx
 import pytest
 from onnx import numpy_helper, parser
 
-from irfuzz.analyze.analysis import analyze
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import analyze
 from irfuzz.analyze.safe_input_ranges import preconditions
-from irfuzz.analyze.warning_report import judge
+from irfuzz.analyze.warning_examination import judge
 from irfuzz.ir.program import Program
 from irfuzz.report.command_reports.numeric_analysis import as_text
 

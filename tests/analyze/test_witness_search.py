@@ -11,13 +11,13 @@ import pytest
 from onnx import numpy_helper
 
 from benchmarks.numeric.programs import PAIRS, Pair
-from irfuzz.analyze.analysis import analyze
 from irfuzz.analyze.failing_inputs import fault_gradient
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import analyze
 from irfuzz.analyze.safe_input_ranges import preconditions
-from irfuzz.analyze.warning_report import judge
+from irfuzz.analyze.warning_examination import judge
 from irfuzz.execute.adapters.generated_source import TORCH
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
-from irfuzz.campaign.corpus.parent_selection import Corpus, CorpusEntry
+from irfuzz.campaign.corpus.program_corpus import Corpus, CorpusEntry
 from irfuzz.campaign.inflight_journal import Journal
 from irfuzz.campaign.job import Job
 from irfuzz.campaign.job_processes import JobDeath
@@ -28,7 +28,7 @@ from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.mutate.mutator_table import is_steered
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database, FindingRow, ProgramRow
-from irfuzz.store.packed_model import is_packed
+from irfuzz.store.model_blob_packing import is_packed
 
 TARGETS = ("onnxruntime:disabled", "onnxruntime:all")
 SIDE, COUNT = 512, 4

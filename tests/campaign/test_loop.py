@@ -14,11 +14,11 @@ from irfuzz.campaign import job as jobs
 from irfuzz.campaign import loop
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config
-from irfuzz.campaign.corpus.parent_selection import Corpus
+from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.job import Job
-from irfuzz.campaign.self_test_strategy import SelfTests
+from irfuzz.campaign.metamorphic_testing_strategy import SelfTests
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, Unsupported
 from irfuzz.ir.program import Program

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from tests.campaign.test_parent_selection import row
 
 from irfuzz.campaign.config import Config
 from irfuzz.campaign.corpus.mutation_steering import (
@@ -22,7 +23,7 @@ from irfuzz.campaign.corpus.mutation_steering import (
     Steering,
     plan_of,
 )
-from irfuzz.campaign.corpus.parent_selection import Corpus
+from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.corpus.testcase import Testcase
 from irfuzz.choices import Choices
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
@@ -33,7 +34,6 @@ from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.store.database import Database
-from tests.campaign.test_parent_selection import row
 
 pytestmark = pytest.mark.unit
 

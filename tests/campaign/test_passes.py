@@ -11,7 +11,7 @@ from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import STOP_AT, Config, Layout
 from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.job import Job
-from irfuzz.campaign.monitoring.joint_coverage import JointCoverage, passes_of
+from irfuzz.campaign.monitoring.coverage_across_jobs import JointCoverage, passes_of
 from irfuzz.cli.main import main
 from irfuzz.execute.onnxruntime_passes import excluded
 from irfuzz.ir.program import Program

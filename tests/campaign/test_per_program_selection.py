@@ -12,7 +12,7 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.campaign.corpus.seed_turns import SeedTurns
+from irfuzz.campaign.corpus.unmutated_seed_turns import SeedTurns
 from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.targets import per_program_selection
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance

@@ -14,7 +14,7 @@ import pytest
 from irfuzz.campaign.corpus import seed_candidate_check
 from irfuzz.campaign.corpus.seed_candidate_check import SAMPLES, TRIES, examine
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.execute import quick_runtime
+from irfuzz.execute import quickest_installed_runtime
 from irfuzz.facts import TensorFact
 from irfuzz.generate.input_planning import TrialRun
 from irfuzz.ir.program import Program
@@ -30,7 +30,7 @@ def program(body: str, signature: str = "(float[2] x) => (float[2] y)") -> Progr
 @pytest.fixture
 def reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference evaluator runs what is examined."""
-    monkeypatch.setattr(quick_runtime, "PREFERRED", ("reference",))
+    monkeypatch.setattr(quickest_installed_runtime, "PREFERRED", ("reference",))
 
 
 @pytest.mark.usefixtures("reference")

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign.corpus.seed_folder_index import (
+from irfuzz.campaign.corpus.seed_folder_maintenance import (
     Provenance,
     SeedCandidate,
     _as_recorded,

@@ -11,7 +11,7 @@ import pytest
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutator_protocol import Edit, Relation
-from irfuzz.store.packed_model import is_packed
+from irfuzz.store.model_blob_packing import is_packed
 
 pytestmark = pytest.mark.unit
 

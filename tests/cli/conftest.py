@@ -19,8 +19,8 @@ TINY = '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2, 
 # Every command runs in a process of its own, forked from one that has imported irfuzz.
 SERVER = """
 import json, os, sys
-import irfuzz.cli.main, irfuzz.cli.progress_display, irfuzz.mutate.traced_mutants, irfuzz.execute.target_table
-import irfuzz.frontends.isolated_onnx, irfuzz.frontends.onnx_file
+import irfuzz.cli.main, irfuzz.cli.progress_display, irfuzz.mutate.traced_mutant_generation, irfuzz.execute.target_table
+import irfuzz.frontends.isolated_onnx_calls, irfuzz.frontends.onnx_file
 from irfuzz.spec import load_specs
 load_specs()
 irfuzz.cli.progress_display.FIRST = 600.0  # how many lines there are is not to hang on the machine

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.campaign.corpus.seed_inputs import KEY
+from irfuzz.campaign.corpus.user_given_seed_inputs import KEY
 from irfuzz.cli.main import main
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.input_domain import input_domain, input_sizes

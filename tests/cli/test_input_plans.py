@@ -57,8 +57,8 @@ def test_a_model_that_runs_with_nothing_names_inputs_and_flags(
 
 
 def test_seeds_with_an_index_are_left_as_they_are(root: Path) -> None:
-    from irfuzz.api.input_planning import planned
-    from irfuzz.cli.model_and_output_paths import seeds_of
+    from irfuzz.api.unstated_input_planning import planned
+    from irfuzz.cli.model_reading_and_output_checks import seeds_of
 
     loaded = seeds_of([root / "seeds" / "transformer.onnx"])
     assert planned(loaded) == loaded

@@ -18,7 +18,7 @@ from irfuzz.embed import parallel_mutant_stream
 from irfuzz.embed.stream_framing import read_frames
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_trace import rebuild
-from irfuzz.mutate.traced_mutants import mutate
+from irfuzz.mutate.traced_mutant_generation import mutate
 from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import with_trait
 from tests.campaign.running import ENV, command

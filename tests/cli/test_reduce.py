@@ -20,9 +20,9 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import FaultPredicate
 from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.report.bundle import write_bundle
+from irfuzz.report.finding_folder_writer import write_bundle
 
 pytestmark = pytest.mark.backend
 

@@ -23,10 +23,10 @@ from irfuzz.embed.byte_choices import choices_from
 from irfuzz.embed.corpus_export import export_corpus
 from irfuzz.embed.hypothesis import models, nodes, tensors_for
 from irfuzz.embed.invalid_models.node_removal import keep_only
-from irfuzz.embed.invalid_models.part_drawing import PartDrawer
+from irfuzz.embed.invalid_models.random_model_parts import PartDrawer
 from irfuzz.embed.model_trimming import Trimmer
 from irfuzz.embed.mutator import ModelMutator, for_fuzzer
-from irfuzz.embed.program_slice import part
+from irfuzz.embed.node_range_extraction import part
 from irfuzz.errors import UsageError
 from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.execute.adapters.tool_baseline import Baseline
+from irfuzz.execute.adapters.tool_made_model_runs import Baseline
 from irfuzz.execute.run_types import Exit, RunResult, Stage, TargetRole
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import describe, resolve

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.execute.adapters import mapped_weights as mapping
 from irfuzz.execute.adapters.mapped_weights import LARGE_WEIGHT, mapped_bytes, mapped_model
-from irfuzz.execute.batching import Task
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve

@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 from irfuzz.execute import target_table
-from irfuzz.execute.adapters.frozen_shapes import settled
 from irfuzz.execute.adapters.inferred_type_check import contradictions, sizes_of
+from irfuzz.execute.adapters.input_shape_freezing import settled
 from irfuzz.execute.run_types import Exit, TargetRole
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.versions import environments

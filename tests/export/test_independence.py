@@ -21,7 +21,7 @@ from tests.export.cases import KINDS, cases, model_of
 pytestmark = pytest.mark.unit
 
 WRITING = {
-    "irfuzz.export.source": {"lowering"},
+    "irfuzz.export.source": {"program_to_module_source"},
     "irfuzz.export.source.emitter_context": {
         "Code",
         "Emitted",

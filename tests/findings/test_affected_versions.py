@@ -18,7 +18,7 @@ from irfuzz.campaign.stored_findings import release_bisection
 from irfuzz.campaign.stored_findings.release_bisection import bisect_all, save
 from irfuzz.errors import UsageError
 from irfuzz.execute import target_table
-from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.float64_shadow_runs import ShadowRun
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import Availability
@@ -33,8 +33,8 @@ from irfuzz.isolate import Limits
 from irfuzz.oracle import judge, signature
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.affected_versions_text import where_text
-from irfuzz.report.bundle import write_bundle
 from irfuzz.report.command_reports.finding_list import label
+from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.store.database import Database
 from tests.campaign.running import ENV, command
 from tests.execute.other_python import make_python, put

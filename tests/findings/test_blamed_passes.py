@@ -10,7 +10,7 @@ import onnx.parser
 import pytest
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.float64_shadow_runs import ShadowRun
 from irfuzz.execute.onnxruntime_passes import known_passes
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.findings.blame.blamed_passes import MOST_NODES, with_pass

@@ -19,7 +19,7 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, VersionAnswer
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.report.bundle import write_bundle
+from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.store.database import FindingRow, Status
 
 pytestmark = pytest.mark.unit

@@ -11,7 +11,7 @@ import onnx.parser
 import pytest
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.float64_shadow_runs import ShadowRun
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve

@@ -9,7 +9,7 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.float64_shadow_runs import ShadowRun
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.fault_predicate import FaultPredicate, among

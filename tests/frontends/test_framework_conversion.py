@@ -17,8 +17,8 @@ import onnx
 import pytest
 
 import irfuzz
-from irfuzz.analyze.analysis import analyze
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import analyze
 from irfuzz.cli.main import main
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends import framework_conversion

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.frontends.isolated_onnx import OnnxChecker
+from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 from irfuzz.frontends.onnx_file import find_models, load_file, load_seed, save_file
 from irfuzz.ir.program import Program
 from tests.frontends.models import add_weights

@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends import onnx_file
-from irfuzz.frontends.isolated_onnx import OnnxChecker
+from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.frontends.opset_upgrade import OLDEST, opset_of, with_default_domain
 from irfuzz.mutate.mutation_engine import why_not_mutated

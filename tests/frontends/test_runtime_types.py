@@ -12,9 +12,9 @@ import pytest
 from onnx import helper
 
 from irfuzz.facts import MAP, OpaqueFact, SequenceFact, TensorFact
-from irfuzz.frontends import opaque_output_types
+from irfuzz.frontends import opaque_output_type_inference
 from irfuzz.frontends.framework_conversion import Converters
-from irfuzz.frontends.isolated_onnx import OnnxChecker
+from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.inference.opaque_nodes import is_typed
 from tests.contrib import MODELS, embedded, saved, unknown
@@ -57,8 +57,8 @@ def test_weights_of_large_models_stay_behind(
             sizes.append(len(onnx.ModelProto.FromString(model).graph.initializer))
             return super().types(model, names)
 
-    monkeypatch.setattr(opaque_output_types, "WHOLE", 0)
-    monkeypatch.setattr(opaque_output_types, "LARGE", 0)
+    monkeypatch.setattr(opaque_output_type_inference, "WHOLE", 0)
+    monkeypatch.setattr(opaque_output_type_inference, "LARGE", 0)
     told: list[str] = []
     with Counting() as converters:
         path = saved(MODELS[name](), tmp_path / "m.onnx")
@@ -140,7 +140,7 @@ def test_maps_and_sequences_are_typed(converters: Converters) -> None:
     zipped = helper.make_node("ZipMap", ["x"], ["z"], domain="ai.onnx.ml", classlabels_int64s=[1, 2, 3])
     split = helper.make_node("SplitToSequence", ["x"], ["s"])
     found = _types(converters, [zipped, split], ["z", "s"])
-    from irfuzz.ir.type_conversion import fact_of_proto
+    from irfuzz.ir.fact_type_conversion import fact_of_proto
 
     assert fact_of_proto(found["z"]) == SequenceFact(OpaqueFact(MAP))
     assert fact_of_proto(found["s"]) == SequenceFact(TensorFact(F32, None))

@@ -15,11 +15,11 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.generate.covering_program_synthesis import synthesize
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.synthesis_steps.covered_features import features_of, wanted_of
-from irfuzz.generate.synthesis_steps.node_parts import all_weights, lower_bound, parts_of
+from irfuzz.generate.synthesis_steps.nodes_as_parts import all_weights, lower_bound, parts_of
 from irfuzz.generate.synthesis_steps.part_assembly import FEW
 from irfuzz.ir.program import Program
-from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.coverable_call_space import load
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
 from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import load_specs
 

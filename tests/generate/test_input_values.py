@@ -17,7 +17,7 @@ from onnx import helper
 
 from irfuzz.errors import Unsupported
 from irfuzz.generate.input_values import SIZES, make_inputs
-from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.exact_integer_evaluation import ExactIntegers
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.unit

@@ -7,7 +7,7 @@ import onnx.parser
 import pytest
 
 from irfuzz.generate.graph_inputs.integer_overflow_avoidance import fitted
-from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.exact_integer_evaluation import ExactIntegers
 from irfuzz.ir.program import Program
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'

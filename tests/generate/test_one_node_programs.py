@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from irfuzz.campaign.corpus.parent_selection import Corpus
+from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.choices import Choices
 from irfuzz.cli.main import main
 from irfuzz.generate.one_node_programs import FORMS, NEW, OLD, OPEN, VERSIONS, sprouts, sprouts_up_to

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from irfuzz.generate.input_planning.inference_probe import probe
+from irfuzz.generate.input_planning.shape_inference_probe import probe
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.spec import load_specs

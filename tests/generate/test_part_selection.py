@@ -6,7 +6,7 @@ import pytest
 
 from irfuzz.choices import Choices
 from irfuzz.generate.synthesis_steps.covered_features import WantedFeatures
-from irfuzz.generate.synthesis_steps.node_parts import Kind, NodePart, PartInput
+from irfuzz.generate.synthesis_steps.nodes_as_parts import Kind, NodePart, PartInput
 from irfuzz.generate.synthesis_steps.part_selection import Wire, select
 
 pytestmark = pytest.mark.unit

@@ -270,7 +270,7 @@ def test_each_normalisation_happens(name: str) -> None:
 
 def test_the_document_lists_these_normalisations(root: Path) -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|", (root / "docs/normalisations.md").read_text(), re.MULTILINE)
-    assert set(rows) == {*NORMALISATIONS, "external-data"}  # the last: tests/frontends/test_external_data.py
+    assert set(rows) == {*NORMALISATIONS, "external-data"}  # the last: tests/frontends/test_external_data_inlining.py
 
 
 # ---- single points ------------------------------------------------------------------------------------------

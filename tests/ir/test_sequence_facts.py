@@ -68,7 +68,7 @@ def run(program: Program) -> object:
     assert value is not None
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
-    from irfuzz.ir.type_conversion import proto_of_fact
+    from irfuzz.ir.fact_type_conversion import proto_of_fact
 
     copy.graph.output.append(onnx.ValueInfoProto(name="v", type=proto_of_fact(program.fact(value))))
     options = ort.SessionOptions()

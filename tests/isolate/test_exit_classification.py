@@ -9,7 +9,7 @@ import pytest
 from irfuzz.isolate.child import PIPE_GONE
 from irfuzz.isolate.child_connection import Cause, ChildEnded
 from irfuzz.isolate.exit_classification import answered, each, ended
-from irfuzz.isolate.worker_types import Reply
+from irfuzz.isolate.worker_spec_and_reply import Reply
 from irfuzz.isolate.zygote_client import ChildDeath
 
 pytestmark = pytest.mark.unit

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from irfuzz.isolate import Worker
-from irfuzz.isolate.worker_types import Value
+from irfuzz.isolate.worker_spec_and_reply import Value
 
 Request = tuple[dict[str, Any], list[Value]]
 

@@ -14,8 +14,8 @@ from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.localize.comparison.ground_truth_inconsistencies import labels_for
-from irfuzz.localize.nodes.isolated_replay import Replayed, ReplayOutcome, _narrow, replay
 from irfuzz.localize.nodes.localization_map import localise
+from irfuzz.localize.nodes.single_node_replay import Replayed, ReplayOutcome, _narrow, replay
 from irfuzz.localize.target_comparison import check
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "planted_targets"))

@@ -9,13 +9,13 @@ import onnx
 import pytest
 
 from irfuzz.errors import UsageError
-from irfuzz.execute.batching import Task
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 from irfuzz.localize.comparison.ground_truth_inconsistencies import labels_for
 from irfuzz.localize.comparison.sample_disagreements import Tolerance
-from irfuzz.localize.nodes.isolated_replay import ReplayOutcome
+from irfuzz.localize.nodes.single_node_replay import ReplayOutcome
 from irfuzz.localize.nodes.subprogram_extraction import Cutter
 from irfuzz.localize.target_comparison import CheckResult, check
 from irfuzz.oracle.cradle_distances import Metric

@@ -16,14 +16,14 @@ from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.drawn_calls.fused_operator_pairs import draw_pair, looked_for, pairs
-from irfuzz.mutate.drawn_calls.identity_program_replacement import bare
+from irfuzz.mutate.drawn_calls.identity_program_filling import bare
 from irfuzz.mutate.drawn_calls.insert_neighbours import draw_shape
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.mutation_engine import Engine, replay
 from irfuzz.mutate.patterns.neutral_nodes import WAYS, element_shape
 from irfuzz.mutate.patterns.pattern_draft import PatternDraft
-from irfuzz.mutate.patterns.pattern_validation import insert, judge
+from irfuzz.mutate.patterns.pattern_draft_validation import insert, judge
 from irfuzz.spec import Specs
 
 Parse = Callable[..., Program]

@@ -34,9 +34,9 @@ from irfuzz.mutate.patterns.pattern_draft import (
     retyped,
     sizes_of,
 )
-from irfuzz.mutate.patterns.pattern_files import SubgraphPattern, patterns, read
+from irfuzz.mutate.patterns.pattern_draft_validation import judge, spell
+from irfuzz.mutate.patterns.pattern_file_reader import SubgraphPattern, patterns, read
 from irfuzz.mutate.patterns.pattern_placement import place
-from irfuzz.mutate.patterns.pattern_validation import judge, spell
 from irfuzz.spec import Specs
 
 OPSETS = (17, 13, 21, 11, 18, 9)

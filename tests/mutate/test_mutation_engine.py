@@ -20,7 +20,7 @@ from irfuzz.mutate.mutation_engine import STEADY, TOO_LARGE, Engine, replay
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Applied, Relation, Skipped, profile_of
 from irfuzz.mutate.mutator_table import BUILTIN
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 from irfuzz.shipped_folders import seeds_dir
 from irfuzz.spec import Specs, load_specs
 

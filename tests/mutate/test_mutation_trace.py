@@ -15,7 +15,7 @@ import pytest
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_trace import parse_trace, read_trace, rebuild, write_trace
-from irfuzz.mutate.traced_mutants import TracedMutant, mutate
+from irfuzz.mutate.traced_mutant_generation import TracedMutant, mutate
 from irfuzz.shipped_folders import seeds_dir
 
 SEED = seeds_dir() / "lenet5.onnx"

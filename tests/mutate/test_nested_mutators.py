@@ -14,14 +14,14 @@ from irfuzz.choices import Choices
 from irfuzz.facts import OpaqueFact, SequenceFact
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.evaluation.fact_check import contradiction
+from irfuzz.ir.fact_type_conversion import proto_of_fact
 from irfuzz.ir.program import Program
-from irfuzz.ir.type_conversion import proto_of_fact
 from irfuzz.ir.verifier import verify
 from irfuzz.mutate.editing.mutation_sites import flow_values
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Applied, Mutator, Relation, Skipped
 from irfuzz.mutate.mutator_table import build_mutators
-from irfuzz.oracle.dataflow.output_properties import path_to
+from irfuzz.oracle.dataflow.output_uncertainty_sources import path_to
 from irfuzz.spec import Specs
 
 NAMES = ("insert-sequence", "insert-optional", "insert-strings", "insert-random")

@@ -12,13 +12,13 @@ from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.frontends.framework_conversion import Converters
-from irfuzz.frontends.isolated_onnx import OnnxChecker
+from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.inference.opaque_nodes import is_typed
 from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.mutation_sites import exact_values
-from irfuzz.mutate.traced_mutants import mutate, mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate, mutate_many
 from tests.contrib import DOMAIN, MODELS, opaque_in, saved
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed")

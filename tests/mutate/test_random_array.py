@@ -8,7 +8,7 @@ import pytest
 
 from irfuzz.facts import TensorFact
 from irfuzz.mutate.editing.call_inputs import random_array
-from irfuzz.mutate.editing.portable_types import INTEGER_LIMITS
+from irfuzz.mutate.editing.operator_type_portability import INTEGER_LIMITS
 from irfuzz.spec.operator_spec import SampledInput
 
 pytestmark = pytest.mark.unit

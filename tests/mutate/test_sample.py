@@ -19,7 +19,7 @@ from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_trace import rebuild
 from irfuzz.mutate.mutator_protocol import Relation
-from irfuzz.mutate.traced_mutants import TracedMutant, mutate_many
+from irfuzz.mutate.traced_mutant_generation import TracedMutant, mutate_many
 
 COUNT = 150
 SEED = 20
@@ -93,7 +93,7 @@ def test_onnxruntime_runs_all_and_every_fact_is_true(mutants: list[TracedMutant]
 _PRINT_DIGEST = """
 import hashlib, sys
 from irfuzz.ir.program import Program
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 from irfuzz.shipped_folders import seeds_dir
 names = ("lenet5", "lstm", "qcnn", "resnet", "transformer")
 named = [(n, Program.from_bytes((seeds_dir() / f"{n}.onnx").read_bytes())) for n in names]

@@ -14,7 +14,7 @@ from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
 from irfuzz.mutate.drawn_calls.call_quantisation import quantise, zero_point_types
-from irfuzz.mutate.drawn_calls.identity_program_replacement import bare, detour, start_anew
+from irfuzz.mutate.drawn_calls.identity_program_filling import bare, detour, start_anew
 from irfuzz.mutate.drawn_calls.single_call_draw import RARE, draw_single, starts_of
 from irfuzz.mutate.feature_counts import FeatureCounts, features
 from irfuzz.mutate.mutation_engine import Engine, replay

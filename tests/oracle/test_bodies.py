@@ -8,8 +8,8 @@ import pytest
 
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge
-from irfuzz.oracle.dataflow.output_properties import Dataflow
-from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.dataflow.output_uncertainty_sources import Dataflow
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.spec import load_specs
 
 X = {"x": np.ones(3, np.float32)}

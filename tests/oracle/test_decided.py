@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.exact_integer_evaluation import ExactIntegers
 from irfuzz.oracle import Symptom, judge
 from irfuzz.oracle.onnx_rules import DecidedValues
 from irfuzz.oracle.onnx_rules.rule_table import RULES

@@ -9,9 +9,9 @@ import pytest
 
 from irfuzz.errors import SpecError
 from irfuzz.execute.run_types import Exit, Stage
-from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.exact_integer_evaluation import ExactIntegers
 from irfuzz.oracle import judge
-from irfuzz.oracle.dataflow.known_operands import FedCall
+from irfuzz.oracle.dataflow.operand_values_and_bounds import FedCall
 from irfuzz.oracle.dataflow.undefined_behaviour import TESTS, can_be_met
 from irfuzz.spec import UndefinedBehaviour, bindings, load_specs
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from irfuzz.execute.float64_shadow import Shadow
+from irfuzz.execute.float64_shadow_runs import Shadow
 from irfuzz.isolate import Limits
 from irfuzz.oracle import Symptom, judge
 from irfuzz.oracle.excuses import MAJORITY

@@ -12,8 +12,8 @@ from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import ALONE, EXCUSES, as_markdown, excuse_of, verdict_on
-from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.refusal_excuses import SLOWEST_WITNESS
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.oracle.verdict import Symptom
 
 pytestmark = pytest.mark.unit

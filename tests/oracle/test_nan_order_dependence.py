@@ -10,8 +10,8 @@ import pytest
 
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Value
 from irfuzz.ir.program import Program
-from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.numeric.nan_order_dependence import MOST_NODES, contradicts_itself
+from irfuzz.oracle.runs_to_judge import Case
 
 pytestmark = pytest.mark.unit
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from irfuzz.execute.run_types import Value
-from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.exact_integer_evaluation import ExactIntegers
 from irfuzz.ir.program import Program
 from irfuzz.oracle.dataflow.ambiguous_resize_coordinates import fractional_length, rounded_coordinate, rounds_sums
-from irfuzz.oracle.dataflow.known_operands import FedCall
+from irfuzz.oracle.dataflow.operand_values_and_bounds import FedCall
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit

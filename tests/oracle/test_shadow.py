@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from irfuzz.errors import Unsupported
-from irfuzz.execute.float64_shadow import Shadow, ShadowRun
+from irfuzz.execute.float64_shadow_runs import Shadow, ShadowRun
 from irfuzz.export.lowerings import SHADOWED
-from irfuzz.export.source.float64_shadow import shadow
+from irfuzz.export.source.float64_shadow_source import shadow
 from irfuzz.isolate import Limits
 from irfuzz.oracle import Symptom, judge
 from irfuzz.oracle.numeric.error_bound import SAFETY, bound_of

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from irfuzz.ir.program import Program
-from irfuzz.oracle.dataflow.output_properties import path_to
+from irfuzz.oracle.dataflow.output_uncertainty_sources import path_to
 from irfuzz.spec import load_specs
 
 

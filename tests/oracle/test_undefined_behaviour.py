@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from irfuzz.execute.run_types import Value
-from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.exact_integer_evaluation import ExactIntegers
 from irfuzz.ir.program import Program
-from irfuzz.oracle.dataflow.known_operands import FedCall
+from irfuzz.oracle.dataflow.operand_values_and_bounds import FedCall
 from irfuzz.oracle.dataflow.undefined_behaviour import BEFORE_A_RUN, TESTS, can_be_met
 from irfuzz.spec import load_specs
 

@@ -10,7 +10,7 @@ from onnx import helper, numpy_helper
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.oracle.dataflow.output_properties import path_to
+from irfuzz.oracle.dataflow.output_uncertainty_sources import path_to
 from irfuzz.oracle.dataflow.unknown_operator_rounding import UNKNOWN_TERMS, quantises, terms_of_opaque
 from irfuzz.oracle.judge import judge
 from irfuzz.spec import load_specs

@@ -8,8 +8,8 @@ import pytest
 
 from irfuzz.execute.run_types import Target
 from irfuzz.localize.check_result import CheckResult, Located
-from irfuzz.localize.nodes.isolated_replay import Replayed, ReplayOutcome
 from irfuzz.localize.nodes.localization_map import LocalizationMap, MapLayer
+from irfuzz.localize.nodes.single_node_replay import Replayed, ReplayOutcome
 from irfuzz.report.command_reports.check_page import LEGEND, as_html
 
 pytestmark = pytest.mark.unit

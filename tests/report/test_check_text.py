@@ -13,9 +13,9 @@ from irfuzz.localize.check_result import CheckResult, Located
 from irfuzz.localize.comparison.graph_output_distances import OutputDistance, OutputRange
 from irfuzz.localize.disagreement_grouping import Divergence, ExplainingIssue
 from irfuzz.localize.nodes.causal_testing import CausalLayer, Causes
-from irfuzz.localize.nodes.isolated_replay import Replayed, ReplayOutcome
 from irfuzz.localize.nodes.localization_map import LocalizationMap, MapLayer
 from irfuzz.localize.nodes.responsible_parameters import ResponsibleParameter
+from irfuzz.localize.nodes.single_node_replay import Replayed, ReplayOutcome
 from irfuzz.oracle.cradle_distances import Inconsistency, Metric
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.command_reports.check_text import SHOWN, CheckSetup, as_text, bins_of, groups_of, headline

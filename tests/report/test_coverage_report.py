@@ -12,10 +12,10 @@ from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.report.command_reports.coverage import as_html, as_json, as_text, passes_json
-from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 
 pytestmark = pytest.mark.unit

@@ -19,8 +19,8 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, TargetRun
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.report import bundle
-from irfuzz.report.bundle import module_files, write_shown
+from irfuzz.report import finding_folder_writer
+from irfuzz.report.finding_folder_writer import module_files, write_shown
 from irfuzz.report.repro_scripts.framework_call_script import FORMS, calls_in, calls_source, form_of
 from irfuzz.report.repro_scripts.full_script import ReproSpec
 from irfuzz.store.database import Status
@@ -144,7 +144,7 @@ def test_a_finding_has_it_beside_the_long_one(tmp_path: Path) -> None:
     assert "x0.split(" in short
     assert "torch_model" in (tmp_path / "it" / "compare.py").read_text()
     assert "calls" not in json.loads((tmp_path / "it" / "finding.json").read_text())["verdict"]
-    bundle.write_bundle(tmp_path / "again", stored)
+    finding_folder_writer.write_bundle(tmp_path / "again", stored)
     assert (tmp_path / "again" / "repro.py").read_text() == short
 
 
@@ -152,7 +152,9 @@ def test_calls_refused_for_another_reason_do_not_stand_for_the_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = {"arguments": {"x": "x0", "z": "x1"}, "weights": {}, "outputs": [["n", "x0"], ["y", "x0"]]}
-    monkeypatch.setattr(bundle, "calls_in", lambda *_, **__: {**calls, "body": ["raise KeyError('gone')"]})
+    monkeypatch.setattr(
+        finding_folder_writer, "calls_in", lambda *_, **__: {**calls, "body": ["raise KeyError('gone')"]}
+    )
     found = row(Symptom.REJECTION, "KeyError: 'gone'")
     assert not write_shown(tmp_path / "same", found, seconds=120).printed
     assert (tmp_path / "same" / "compare.py").exists()

@@ -13,7 +13,7 @@ from irfuzz.ir.program import Program
 from irfuzz.localize.check_result import CheckResult, Located
 from irfuzz.localize.disagreement_grouping import Divergence, ExplainingIssue
 from irfuzz.localize.nodes.control_flow_unrolling import Unfolded
-from irfuzz.localize.nodes.isolated_replay import Replayed, ReplayOutcome
+from irfuzz.localize.nodes.single_node_replay import Replayed, ReplayOutcome
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.command_reports.known_issue_labels import known_faults, with_known
 

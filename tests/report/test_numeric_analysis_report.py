@@ -12,12 +12,12 @@ import onnx
 import pytest
 
 from irfuzz.analyze.abstract_domain.interval import Range
-from irfuzz.analyze.analysis import Alarm, Analysis
 from irfuzz.analyze.failing_inputs.warning_subprogram import WarningProbe
 from irfuzz.analyze.failing_inputs.witness_search import Witness
+from irfuzz.analyze.numeric_range_analysis import Alarm, Analysis
 from irfuzz.analyze.safe_input_ranges import Precondition
 from irfuzz.analyze.unsafe_conditions import Fault
-from irfuzz.analyze.warning_report import ExaminedWarning, WarningReport
+from irfuzz.analyze.warning_examination import ExaminedWarning, WarningReport
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.report.command_reports.numeric_analysis import as_html, as_json, as_text, write_witnesses

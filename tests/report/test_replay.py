@@ -20,8 +20,8 @@ from irfuzz.execute.run_types import RunResult
 from irfuzz.findings.finding import Finding
 from irfuzz.oracle import judge
 from irfuzz.oracle.verdict import Symptom
-from irfuzz.report import bundle
-from irfuzz.report.bundle import write_bundle
+from irfuzz.report import finding_folder_writer
+from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.report.script_replay import replays
 from tests.report.conftest import FAULTS, RELU, WRONG, finding_of, parse, run_script
 
@@ -32,8 +32,8 @@ Make = Callable[..., Finding]
 @pytest.fixture(autouse=True)
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What hangs is found out sooner, and what takes too much takes less."""
-    monkeypatch.setattr(bundle, "HANG_SECONDS", 5.0)
-    monkeypatch.setattr(bundle, "MEMORY", 400 << 20)
+    monkeypatch.setattr(finding_folder_writer, "HANG_SECONDS", 5.0)
+    monkeypatch.setattr(finding_folder_writer, "MEMORY", 400 << 20)
 
 
 @pytest.mark.planted

@@ -12,7 +12,7 @@ import pytest
 from irfuzz.findings.finding import Finding
 from irfuzz.isolate import Limits
 from irfuzz.oracle.verdict import Symptom
-from irfuzz.report.bundle import write_shown
+from irfuzz.report.finding_folder_writer import write_shown
 from irfuzz.report.script_replay import replays
 from tests.report.conftest import parse
 

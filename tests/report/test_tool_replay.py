@@ -14,7 +14,7 @@ from irfuzz.findings.finding import TargetRun
 from irfuzz.isolate import Limits
 from irfuzz.oracle import judge
 from irfuzz.oracle.verdict import Symptom
-from irfuzz.report.bundle import write_bundle
+from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.report.repro_scripts.full_script import ReproSpec, repro_source
 from irfuzz.report.script_replay import replays
 from tests.report.conftest import finding_of, parse

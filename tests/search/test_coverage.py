@@ -13,7 +13,6 @@ from irfuzz.cli.main import main
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
 from irfuzz.report.command_reports.coverage import HEIGHT, WIDTH, as_html
-from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.coverable_call_space import (
     LEFT_OUT_KINDS,
     OLDEST,
@@ -28,6 +27,7 @@ from irfuzz.search.coverage.coverable_call_space import (
 )
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit

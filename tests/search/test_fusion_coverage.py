@@ -13,7 +13,7 @@ from irfuzz.choices import Choices
 from irfuzz.cli.main import main
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_engine import Engine
-from irfuzz.mutate.patterns.pattern_files import patterns
+from irfuzz.mutate.patterns.pattern_file_reader import patterns
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.fusion_distance import distance
 from irfuzz.spec import load_specs

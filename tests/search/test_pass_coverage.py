@@ -8,9 +8,9 @@ import pytest
 
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.report.command_reports.coverage import as_text, passes_json
-from irfuzz.search.coverage.call_coverage import Coverage
 from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.search.coverage.fusion_coverage import Fusions
+from irfuzz.search.coverage.operator_call_coverage import Coverage
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 
 pytestmark = pytest.mark.unit

@@ -8,7 +8,7 @@ import pytest
 
 from irfuzz.execute.onnxruntime_passes import excluded, known_passes, rules
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
-from irfuzz.mutate.patterns.pattern_files import patterns
+from irfuzz.mutate.patterns.pattern_file_reader import patterns
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.search.coverage.pattern_priorities import FIRED_OFTEN, LEARNT, PATIENCE, UNFIRED, PatternAims, written
 

@@ -15,10 +15,10 @@ from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.mutation_engine import Engine, replay
 from irfuzz.mutate.mutator_table import is_steered
-from irfuzz.mutate.paper_operators import group
-from irfuzz.search.coverage.call_coverage import Coverage
+from irfuzz.mutate.paper_mutator_lookup import group
 from irfuzz.search.coverage.coverable_call_space import SCHEMA, load
-from irfuzz.search.coverage.uncovered_calls import Frontier
+from irfuzz.search.coverage.operator_call_coverage import Coverage
+from irfuzz.search.coverage.uncovered_operator_calls import Frontier
 from irfuzz.search.strategies.mcmc import Mcmc, score
 from irfuzz.search.strategies.parent_pool import SIZE, ParentPool
 from irfuzz.search.strategies.strategy_protocol import MutationOutcome, Search

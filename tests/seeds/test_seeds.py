@@ -23,7 +23,7 @@ from irfuzz.generate.graph_inputs.seed_model_input_ranges import seed_ranges
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.evaluation.fact_check import contradiction
 from irfuzz.ir.program import Program
-from irfuzz.mutate.traced_mutants import mutate_many
+from irfuzz.mutate.traced_mutant_generation import mutate_many
 from tests.export.frameworks import loaded_worker
 from tests.seeds.shipped import BY_NAME, ENTRIES, INDEX, ROOT, SEEDS, distance, each, feed, load, reference, session
 from tests.seeds.shipped import samples as samples_of

@@ -14,7 +14,7 @@ from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
 from irfuzz.store import shared_weight_serialization
 from irfuzz.store.blob_store import FolderBlobs
-from irfuzz.store.packed_model import LARGE_PROGRAM, blobs_named
+from irfuzz.store.model_blob_packing import LARGE_PROGRAM, blobs_named
 from irfuzz.store.shared_weight_serialization import SHARED, shared_bytes, shared_program
 
 pytestmark = pytest.mark.unit

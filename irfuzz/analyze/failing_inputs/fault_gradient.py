@@ -14,8 +14,8 @@ import numpy as np
 
 from irfuzz.analyze.abstract_domain.interval import INF
 from irfuzz.analyze.abstract_domain.number_formats import format_of
-from irfuzz.analyze.analysis import Alarm
 from irfuzz.analyze.failing_inputs.warning_subprogram import WarningProbe
+from irfuzz.analyze.numeric_range_analysis import Alarm
 from irfuzz.analyze.unsafe_conditions import Fault
 from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.generated_source import TORCH

@@ -8,8 +8,8 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.analyze.abstract_domain.interval import Range
-from irfuzz.analyze.analysis import Alarm
 from irfuzz.analyze.initial_ranges import Ranges, start_range
+from irfuzz.analyze.numeric_range_analysis import Alarm
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import nodes_within

@@ -11,12 +11,12 @@ import numpy as np
 
 from irfuzz.analyze.abstract_domain.interval import INF
 from irfuzz.analyze.abstract_domain.number_formats import format_of
-from irfuzz.analyze.analysis import Alarm
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.input_candidates import Box, Feeds
 from irfuzz.analyze.failing_inputs.warning_subprogram import WarningProbe, probe_of
 from irfuzz.analyze.initial_ranges import Ranges
-from irfuzz.execute.batching import Task
+from irfuzz.analyze.numeric_range_analysis import Alarm
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit, RunResult
 from irfuzz.execute.runner import Runner
 from irfuzz.generate.input_values import make_inputs

@@ -22,7 +22,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.drawn_calls.fused_operator_pairs import pairs
 from irfuzz.mutate.feature_counts import Feature, attribute_bucket
 from irfuzz.mutate.patterns.insert_pattern import feature_of
-from irfuzz.mutate.patterns.pattern_files import patterns
+from irfuzz.mutate.patterns.pattern_file_reader import patterns
 from irfuzz.oracle.verdict import Symptom, Verdict
 
 SCHEMA = 1

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 
 from irfuzz.analyze.abstract_domain.number_formats import format_of
-from irfuzz.analyze.analysis import Alarm, Analysis, analyze
 from irfuzz.analyze.initial_ranges import Ranges, start_range
+from irfuzz.analyze.numeric_range_analysis import Alarm, Analysis, analyze
 from irfuzz.choices import Choices
 from irfuzz.errors import UsageError
 from irfuzz.facts import TensorFact

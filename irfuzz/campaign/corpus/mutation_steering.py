@@ -9,14 +9,14 @@ from typing import Any
 
 from irfuzz.campaign.config import Config
 from irfuzz.campaign.corpus.fault_trigger_avoidance import FaultTriggers
-from irfuzz.campaign.corpus.parent_selection import Corpus
+from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
-from irfuzz.campaign.monitoring.line_coverage import LINES, LineCoverage
+from irfuzz.campaign.monitoring.python_line_coverage import LINES, LineCoverage
 from irfuzz.choices import Choices
 from irfuzz.execute.run_types import RunResult
 from irfuzz.ir.program import Program
-from irfuzz.mutate.drawn_calls.identity_program_mutators import called
-from irfuzz.mutate.drawn_calls.identity_program_replacement import bare
+from irfuzz.mutate.drawn_calls.identity_program_filling import bare
+from irfuzz.mutate.drawn_calls.identity_program_mutator_choice import called
 from irfuzz.mutate.drawn_calls.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.feature_counts import Feature, FeatureCounts
 from irfuzz.mutate.mutation_engine import Engine, Mutant
@@ -26,7 +26,7 @@ from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.search.coverage.pattern_priorities import PatternAims
-from irfuzz.search.coverage.uncovered_calls import Frontier
+from irfuzz.search.coverage.uncovered_operator_calls import Frontier
 from irfuzz.search.strategies.strategy_protocol import MutationOutcome, Parent, Search
 from irfuzz.search.strategies.strategy_table import USES, make_search
 from irfuzz.spec import load_specs

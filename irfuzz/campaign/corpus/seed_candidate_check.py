@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.campaign.corpus.seed_folder_index import SeedCandidate
+from irfuzz.campaign.corpus.seed_folder_maintenance import SeedCandidate
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
-from irfuzz.execute.quick_runtime import QuickRuntime
+from irfuzz.execute.quickest_installed_runtime import QuickRuntime
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import Fact, TensorFact
-from irfuzz.frontends.unknown_operators import nodes_in
+from irfuzz.frontends.unknown_operator_refusal import nodes_in
 from irfuzz.generate.input_planning import ModelInputPlan, annotate, plan_inputs
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program

@@ -10,7 +10,7 @@ from irfuzz.execute.large_model_limits import weight_bytes
 from irfuzz.execute.run_types import Target, Value
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutator_protocol import Edit, Relation
-from irfuzz.store.packed_model import is_packed
+from irfuzz.store.model_blob_packing import is_packed
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from irfuzz import __version__
 from irfuzz.campaign.monitoring.inferred_fact_audit import WrongFact
 from irfuzz.store.blob_store import FolderBlobs
-from irfuzz.store.packed_model import write_model
+from irfuzz.store.model_blob_packing import write_model
 
 INTERNAL = "internal errors"
 """How jobs count them."""

@@ -10,7 +10,7 @@ from irfuzz.localize.nodes.control_flow_unrolling import has_bodies, unfold
 if TYPE_CHECKING:
     from irfuzz.campaign.self_testing.contradiction_record import Contradiction
     from irfuzz.campaign.self_testing.equivalent_form_testing import Equivalence
-    from irfuzz.campaign.self_testing.round_timing import RoundTiming
+    from irfuzz.campaign.self_testing.rounds_until_deadline import RoundTiming
     from irfuzz.execute.run_types import Value
     from irfuzz.execute.runner import Runner
     from irfuzz.ir.program import Program

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from irfuzz.campaign.self_testing.contradiction_record import Contradiction, FormCounts
 from irfuzz.campaign.self_testing.contradiction_reduction import located, with_fewer
 from irfuzz.campaign.self_testing.nan_free_proof import nan_free
-from irfuzz.campaign.self_testing.round_timing import RoundTiming
+from irfuzz.campaign.self_testing.rounds_until_deadline import RoundTiming
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
 from irfuzz.execute.adapters.alternative_runs import OtherWay
-from irfuzz.execute.batching import Task
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.input_defaults import at_defaults

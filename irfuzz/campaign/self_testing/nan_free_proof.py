@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irfuzz.analyze.analysis import analyze
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.numeric_range_analysis import analyze
 from irfuzz.campaign.corpus.hazard_input_steering import observed
 from irfuzz.errors import UsageError
 

@@ -23,7 +23,7 @@ from irfuzz.oracle import normalise_message, signature
 from irfuzz.oracle.fault_signature import SMALL_PROGRAM
 from irfuzz.oracle.message_normalization import names_of
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.report.bundle import write_shown
+from irfuzz.report.finding_folder_writer import write_shown
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Database, Status
 

@@ -28,7 +28,7 @@ from irfuzz.oracle.verdict import Verdict
 from irfuzz.reduce import reduce_case
 from irfuzz.reduce.resume_folder import ReductionState
 from irfuzz.reduce.session import Reduced
-from irfuzz.report.bundle import write_shown
+from irfuzz.report.finding_folder_writer import write_shown
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Status
 

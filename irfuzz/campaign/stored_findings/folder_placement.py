@@ -10,7 +10,7 @@ from pathlib import Path
 from irfuzz.campaign.config import Layout
 from irfuzz.findings.codec import label_of
 from irfuzz.findings.finding import Finding
-from irfuzz.report.bundle import write_bundle
+from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database import Status
 

@@ -5,8 +5,8 @@ counted. A disagreement needs two outputs: a choice that leaves one target alone
 
 Read `per_program_selection` (all targets on a sample, quick ones on each program), `slow_sampling` and `slow_runner`
 (slow targets within a share of the time), `hang_avoidance`, `operator_support` (operators and element types that a
-target takes). `start_reports` and `compared_programs` say which targets started, and how many programs two of them
-ran.
+target takes). `start_reports` and `compared_program_counts` say which targets started, and how many programs two of
+them ran.
 
 A new reason to skip a target is one module with one class that `differential_strategy` asks, and a count. Do not
 judge results here: that is the oracle's work.

@@ -13,7 +13,7 @@ from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.stored_findings.archive import KNOWN, NEW, UNREPLAYED, CampaignArchive, words_of
 from irfuzz.campaign.triage.case_queue import TriageCase, TriageQueue
 from irfuzz.campaign.triage.known_fault_filter import SuspectGroupFilter
-from irfuzz.campaign.triage.suspect_proofs import SuspectMeans, Suspects
+from irfuzz.campaign.triage.suspect_proof_search import SuspectMeans, Suspects
 from irfuzz.campaign.triage.time_budget import GRACE, TriageBudget
 from irfuzz.campaign.triage.time_budget import KNOWN as KNOWN_WORTH
 from irfuzz.execute.run_types import RunResult, Target

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from irfuzz.api.default_settings import CHECK_MEMORY, CHECK_TIMEOUT
 from irfuzz.cli.input_flags import given_model, input_arguments
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_and_output_paths import arrays_to_write, page_to_write
+from irfuzz.cli.model_reading_and_output_checks import arrays_to_write, page_to_write
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
 from irfuzz.cli.progress_display import UpdateDisplay
 from irfuzz.cli.sample_flags import drawn, sample_arguments, with_samples
@@ -20,7 +20,7 @@ from irfuzz.report.terminal_text_cleaning import printable
 
 if TYPE_CHECKING:
     from irfuzz.api.check import CheckOptions
-    from irfuzz.api.ground_truth import GroundTruth
+    from irfuzz.api.ground_truth_labels import GroundTruth
     from irfuzz.api.loaded_model import LoadedModel
 
 NAME = "check"
@@ -171,7 +171,7 @@ def _tolerance(text: str) -> tuple[str, float]:
 def _labels(args: argparse.Namespace, model: LoadedModel) -> GroundTruth | None:
     import numpy as np
 
-    from irfuzz.api.ground_truth import GroundTruth
+    from irfuzz.api.ground_truth_labels import GroundTruth
 
     if args.labels is None:
         for flag in ("metric", "output", "threshold", "share"):

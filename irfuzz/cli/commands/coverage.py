@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_and_output_paths import page_to_write, reading
+from irfuzz.cli.model_reading_and_output_checks import page_to_write, reading
 from irfuzz.cli.parser import Parser, place
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
-    from irfuzz.search.coverage.call_coverage import Coverage
     from irfuzz.search.coverage.fusion_coverage import Fusions
     from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
+    from irfuzz.search.coverage.operator_call_coverage import Coverage
 
 NAME = "coverage"
 ABOUT = """Measure how much of the operators' inputs, parameters and sequences a set of models covers.
@@ -47,15 +47,15 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.campaign.config import Layout
     from irfuzz.frontends.framework_conversion import Converters
-    from irfuzz.frontends.isolated_onnx import OnnxChecker
+    from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
     from irfuzz.frontends.onnx_file import find_models, load_seed, save_file
     from irfuzz.ir.inlining import without_functions
     from irfuzz.ir.input_defaults import at_defaults
     from irfuzz.report.command_reports import coverage as report
-    from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
     from irfuzz.search.coverage.coverable_call_space import load
     from irfuzz.search.coverage.fusion_coverage import Fusions
     from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
+    from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
 
     page = page_to_write(args.html, "--html")
     if len(args.models) == 1 and Layout(args.models[0]).database.is_file():
@@ -128,10 +128,10 @@ def _modified(path: Path) -> float:
 def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     """What the programs of a campaign cover: those that it ran, of which it keeps only a few."""
     from irfuzz.campaign.config import Layout
-    from irfuzz.campaign.monitoring.joint_coverage import coverage_of, curve_of, fusions_of, lines_of, passes_of
+    from irfuzz.campaign.monitoring.coverage_across_jobs import coverage_of, curve_of, fusions_of, lines_of, passes_of
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.report.command_reports import coverage as report
-    from irfuzz.search.coverage.call_coverage import CRITERIA
+    from irfuzz.search.coverage.operator_call_coverage import CRITERIA
     from irfuzz.store.database import Database
 
     database = Database(Layout(args.models[0]).database)

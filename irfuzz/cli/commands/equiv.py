@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_and_output_paths import seeds_of, writable_folder
+from irfuzz.cli.model_reading_and_output_checks import seeds_of, writable_folder
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, whole
 from irfuzz.cli.progress_display import UpdateDisplay
 from irfuzz.errors import UsageError

@@ -7,7 +7,7 @@ import json
 
 from irfuzz.cli.input_flags import given_model, input_arguments
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_and_output_paths import writable_folder
+from irfuzz.cli.model_reading_and_output_checks import writable_folder
 from irfuzz.cli.parser import Parser, duration, names, place, whole
 from irfuzz.cli.progress_display import UpdateDisplay
 from irfuzz.report.terminal_text_cleaning import printable

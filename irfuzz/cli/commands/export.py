@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.model_and_output_paths import file_to_write, one_model, writable_folder
+from irfuzz.cli.model_reading_and_output_checks import file_to_write, one_model, writable_folder
 from irfuzz.cli.parser import Parser, place
 from irfuzz.cli.progress_display import ProgressLine
 
@@ -59,7 +59,7 @@ def _module(framework: str) -> Callable[[Program, Path], str]:
 
     def write(program: Program, out: Path) -> str:
         from irfuzz.export.lowerings import LOWERINGS
-        from irfuzz.export.module_files import write_module
+        from irfuzz.export.module_file_writing import write_module
 
         source = LOWERINGS[framework](program)
         module, weights = write_module(writable_folder(out, "--out"), source.source, source.arrays)

@@ -115,7 +115,7 @@ def _bisect(args: argparse.Namespace) -> int:
 
 def _baseline(args: argparse.Namespace) -> int:
     """Put findings into a project's baseline."""
-    from irfuzz.cli.model_and_output_paths import file_to_write
+    from irfuzz.cli.model_reading_and_output_checks import file_to_write
     from irfuzz.report.command_reports.baseline_extension import extend_baseline
 
     path = file_to_write(args.out, "-o")

@@ -15,7 +15,7 @@ from irfuzz.api.progress_update import unobserved
 from irfuzz.cli.campaign_display import Watch, targets_lines, watcher
 from irfuzz.cli.ci_reporting import ci_arguments, ci_files, report_to_ci
 from irfuzz.cli.input_flags import input_arguments, inputs_said
-from irfuzz.cli.model_and_output_paths import seeds_of
+from irfuzz.cli.model_reading_and_output_checks import seeds_of
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
 from irfuzz.cli.progress_display import UpdateDisplay, remarked
 from irfuzz.errors import InternalError, UsageError

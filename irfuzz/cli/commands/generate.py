@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_and_output_paths import writable_folder
+from irfuzz.cli.model_reading_and_output_checks import writable_folder
 from irfuzz.cli.model_writer import force_flag, not_there_yet, numbered, write_model
 from irfuzz.cli.parser import Parser, names, place, whole
 from irfuzz.cli.progress_display import ProgressLine

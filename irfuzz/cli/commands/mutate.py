@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_and_output_paths import KEPT, planned, seeds_of, writable_folder
+from irfuzz.cli.model_reading_and_output_checks import KEPT, planned, seeds_of, writable_folder
 from irfuzz.cli.model_writer import force_flag, not_there_yet, numbered, write_model
 from irfuzz.cli.parser import Parser, as_flags, names, place, whole
 from irfuzz.cli.progress_display import ProgressLine, remarked

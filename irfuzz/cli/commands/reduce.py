@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from irfuzz.api.npz_sample_reading import check_sample, read_values
 from irfuzz.cli.input_flags import given_model, input_arguments, said_by_flags
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_and_output_paths import about, file_to_write, seeds_of
+from irfuzz.cli.model_reading_and_output_checks import about, file_to_write, seeds_of
 from irfuzz.cli.parser import Parser, duration, place, positive, whole
 from irfuzz.cli.progress_display import ProgressLine, UpdateDisplay
 from irfuzz.errors import UsageError
@@ -79,7 +79,7 @@ def _print(args: argparse.Namespace, about: dict[str, Any]) -> None:
 def _model(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
     from irfuzz.api.reduce import ReduceReport, reduce
     from irfuzz.frontends.onnx_file import save_file
-    from irfuzz.reduce.check_command import CheckCommand
+    from irfuzz.reduce.interestingness_command import CheckCommand
     from irfuzz.store.npz_tensors import pack
 
     if args.original or args.seeds:
@@ -168,7 +168,7 @@ def _finding(args: argparse.Namespace, jobs: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def _state(out: Path) -> Generator[Path]:
     """The folder of the reduction's state; it goes again if the reduction fails before it has come anywhere."""
-    from irfuzz.cli.model_and_output_paths import writable_folder
+    from irfuzz.cli.model_reading_and_output_checks import writable_folder
     from irfuzz.reduce.resume_folder import worthless
 
     folder = out.with_name(f"{out.name}.state")

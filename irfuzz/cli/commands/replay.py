@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.model_and_output_paths import KEPT, reading
+from irfuzz.cli.model_reading_and_output_checks import KEPT, reading
 from irfuzz.cli.parser import Parser, place
 from irfuzz.cli.progress_display import ProgressLine
 from irfuzz.errors import InvalidProgram, UsageError
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _seeds_for(trace: Trace, places: list[Path] | None, path: Path) -> dict[str, Program]:
     """The seed and donors of a trace, by digest, as far as they are found."""
-    from irfuzz.frontends.isolated_onnx import OnnxChecker
+    from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
     from irfuzz.frontends.onnx_file import find_models, load_seed
     from irfuzz.generate.one_node_programs import sprouts
 

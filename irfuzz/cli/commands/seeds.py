@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from irfuzz.campaign.corpus.seed_folder_index import list_seeds
+    from irfuzz.campaign.corpus.seed_folder_maintenance import list_seeds
     from irfuzz.shipped_folders import seeds_dir
 
     with ProgressLine("reading seeds"):
@@ -106,7 +106,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from irfuzz.campaign.corpus.seed_folder_index import build_seeds
+    from irfuzz.campaign.corpus.seed_folder_maintenance import build_seeds
     from irfuzz.shipped_folders import seeds_dir
 
     with ProgressLine("building seeds"):
@@ -134,7 +134,7 @@ def _add(args: argparse.Namespace) -> int:
 
 def _add_model(args: argparse.Namespace) -> int:
     from irfuzz.campaign.corpus.seed_candidate_check import examine
-    from irfuzz.campaign.corpus.seed_folder_index import Provenance, add_seed
+    from irfuzz.campaign.corpus.seed_folder_maintenance import Provenance, add_seed
     from irfuzz.frontends.model_kind_detection import source_of
     from irfuzz.frontends.onnx_file import load_seed
 

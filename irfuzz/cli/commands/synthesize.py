@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_and_output_paths import seeds_of, writable_folder
+from irfuzz.cli.model_reading_and_output_checks import seeds_of, writable_folder
 from irfuzz.cli.model_writer import force_flag, not_there_yet
 from irfuzz.cli.parser import Parser, place, whole
 from irfuzz.cli.progress_display import ProgressLine
@@ -44,7 +44,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.frontends.isolated_onnx import OnnxChecker
+    from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.generate.covering_program_synthesis import synthesize
     from irfuzz.generate.graph_inputs.input_annotation import fixed

@@ -3,7 +3,7 @@
 Every draw comes from the given `Choices`, so equal bytes give equal models; edits work on protobuf messages, not on
 programs.
 
-Read `model_edits` first, which draws the edits of one model; `part_drawing` draws calls, types and attributes;
+Read `model_edits` first, which draws the edits of one model; `random_model_parts` draws calls, types and attributes;
 `checker_schemas` says what the checker asks of them; `call_grafting`, `node_removal` and `field_corruption` are kinds
 of edits.
 

@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 
 from irfuzz.embed.invalid_models.checker_schemas import schema_of
-from irfuzz.embed.invalid_models.part_drawing import COMMON, CallScope, PartDrawer, version_in, within
+from irfuzz.embed.invalid_models.random_model_parts import COMMON, CallScope, PartDrawer, version_in, within
 
 MOST = 4
 """Calls that are taken at once."""

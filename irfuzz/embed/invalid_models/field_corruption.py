@@ -7,7 +7,7 @@ from typing import Any
 import onnx
 from google.protobuf.message import Message
 
-from irfuzz.embed.invalid_models.part_drawing import PartDrawer
+from irfuzz.embed.invalid_models.random_model_parts import PartDrawer
 
 DEEPEST = 12
 """Fields within fields that are looked into."""

@@ -20,7 +20,7 @@ from irfuzz.embed.invalid_models.call_grafting import graft
 from irfuzz.embed.invalid_models.checker_schemas import ONNX, CheckerSchema, callable_at, schema_of, steps
 from irfuzz.embed.invalid_models.field_corruption import damage
 from irfuzz.embed.invalid_models.node_removal import keep_only, take_out
-from irfuzz.embed.invalid_models.part_drawing import COMMON, SIZES, CallScope, PartDrawer, version_in, within
+from irfuzz.embed.invalid_models.random_model_parts import COMMON, SIZES, CallScope, PartDrawer, version_in, within
 
 MORE = 35
 """Of a hundred mutants, how many get one more edit, and again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from irfuzz.embed.invalid_models.part_drawing import COMMON, PartDrawer, within
+from irfuzz.embed.invalid_models.random_model_parts import COMMON, PartDrawer, within
 
 
 def take_out(graph: onnx.GraphProto, at: int, parts: PartDrawer) -> None:

@@ -4,9 +4,9 @@ An adapter never imports the component; it names a worker file of `execute/worke
 runs.
 
 Read `adapter` first (`Adapter`, `ModelAdapter` for ONNX bytes), then `generated_source` for frameworks that run
-irfuzz's lowering, `converter_tools` with `tool_table` and `tool_baseline` for converters, `plugin` for a user's
+irfuzz's lowering, `converter_tools` with `tool_table` and `tool_made_model_runs` for converters, `plugin` for a user's
 class, and `alternative_runs` for other ways to run the same component. `tensor_packing`, `mapped_weights` and
-`frozen_shapes` prepare what is sent.
+`input_shape_freezing` prepare what is sent.
 
 To add a component, write its worker, then an adapter in `execute/target_table` or a line in `tool_table`. Do not
 interpret answers here; `execute/reply_parsing` does.

@@ -14,7 +14,7 @@ import onnx
 from irfuzz.errors import Unsupported
 from irfuzz.execute.adapters import tensor_packing
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
-from irfuzz.execute.adapters.frozen_shapes import settled
+from irfuzz.execute.adapters.input_shape_freezing import settled
 from irfuzz.execute.run_types import Target, TargetRole, Value
 
 if TYPE_CHECKING:

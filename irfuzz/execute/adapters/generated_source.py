@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz.errors import IrfuzzError, Unsupported
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
-from irfuzz.execute.adapters.frozen_shapes import settled
+from irfuzz.execute.adapters.input_shape_freezing import settled
 from irfuzz.execute.run_types import Target, Value
 
 if TYPE_CHECKING:

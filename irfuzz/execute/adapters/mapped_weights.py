@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.ir.serialization import serde
-from irfuzz.ir.serialization.external_tensors import ExternalLocation
+from irfuzz.ir.serialization.external_tensor_references import ExternalLocation
 from irfuzz.ir.serialization.lazy_tensor import LazyTensor
 from irfuzz.ir.serialization.mapped_file import FileSpan
 

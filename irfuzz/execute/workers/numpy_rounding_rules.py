@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .perturbed_shadow_runs import PART_OF_ONE
+from .rounding_error_perturbation import PART_OF_ONE
 
 
 def own(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
@@ -42,7 +42,7 @@ def terms_apart(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> A
 
 
 def _of_sum(total: Any, squares: Any, terms: Any) -> Any:
-    """The root mean square of the error of a sum in random order, in units of a rounding (``torch_shadow.py``)."""
+    """The root mean square of the error of a sum in random order, in roundings (as in the PyTorch worker)."""
     return np.sqrt(np.abs(squares) * (1 + terms / 6) + np.abs(total) ** 2 * (np.maximum(1, terms) / 3))
 
 

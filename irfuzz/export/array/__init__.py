@@ -7,9 +7,10 @@ values but not of shapes (docs/oracles.md, "Who is right"); it also replaces PyT
 
 What every file relies on:
 
-* Nothing that reads an operator is shared with ``irfuzz/export/source``: only what writes modules (``lowering``,
-  ``FrameworkDescription``, ``EmitterContext`` without its methods for attributes and forms) and ``size_arithmetic``.
-  ``tests/export/test_independence.py`` lists the names, and breaks the shared reading to see that results stay.
+* Nothing that reads an operator is shared with ``irfuzz/export/source``: only what writes modules
+  (``program_to_module_source``, ``FrameworkDescription``, ``EmitterContext`` without its methods for attributes and
+  forms) and ``size_arithmetic``. ``tests/export/test_independence.py`` lists the names, and breaks the shared reading
+  to see that results stay.
 * Defaults come from onnx's schemas at the program's opset. An attribute that no parameter takes is refused, unless the
   line in the table names it as one that changes nothing (``ignored``).
 * What would round more than once in a narrower type is computed in float64 and rounded once at the end.
@@ -38,10 +39,10 @@ Do not use a shortcut in float32. Do not call ``ctx.attr``, ``ctx.form``, ``ctx.
 from functools import partial
 
 from irfuzz.export.array.source_conventions import ARRAY
-from irfuzz.export.source import lowering
+from irfuzz.export.source import program_to_module_source
 from irfuzz.export.source.module_source import ModuleSource
 
 __all__ = ["ModuleSource", "lower", "lower_model"]
 
-lower = partial(lowering.lower, ARRAY)
-lower_model = partial(lowering.lower_model, ARRAY)
+lower = partial(program_to_module_source.lower, ARRAY)
+lower_model = partial(program_to_module_source.lower_model, ARRAY)

@@ -40,13 +40,13 @@ from functools import partial
 from irfuzz.errors import Unsupported
 from irfuzz.export.keras.original_layer_calls import with_layers
 from irfuzz.export.keras.source_conventions import KERAS
-from irfuzz.export.source import lowering
+from irfuzz.export.source import program_to_module_source
 from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.ir.program import Program
 
 __all__ = ["ModuleSource", "lower", "lower_model"]
 
-lower_model = partial(lowering.lower_model, KERAS)
+lower_model = partial(program_to_module_source.lower_model, KERAS)
 
 
 def lower(program: Program) -> ModuleSource:
@@ -72,4 +72,4 @@ def lower(program: Program) -> ModuleSource:
             raise Unsupported(
                 KERAS.component, f"input {value.name!r}", "it has no first axis, which Keras takes for the batch"
             )
-    return lowering.lower(KERAS, program)
+    return program_to_module_source.lower(KERAS, program)

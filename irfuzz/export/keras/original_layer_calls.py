@@ -14,7 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.ir.value import is_constant
 
 DOMAIN = "keras"
-"""Of the functions that the front end makes of layers (``frontends/workers/keras_layers.py``)."""
+"""Of the functions that the front end makes of layers (``frontends/workers/keras_layer_import.py``)."""
 
 SCHEMA = 1
 """Version of their documentation, which is JSON."""

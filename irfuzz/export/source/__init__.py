@@ -7,7 +7,8 @@ only the support functions differ.
 
 What every file relies on:
 
-* ``lowering`` has no code for a framework or an operator: it asks the description for emitters and spellings.
+* ``program_to_module_source`` has no code for a framework or an operator: it asks the description for emitters and
+  spellings.
 * An emitter gets an ``EmitterContext`` and a node, and returns an expression, a ``TupleExpression`` or a
   ``StatementBlock``. Of other nodes it sees only the constants that the context gives it, and its own bodies.
 * A support function that is called is noted in ``EmitterContext.used``. A module carries the functions that it uses,
@@ -19,11 +20,11 @@ What every file relies on:
 The way through the files:
 
 * ``module_source`` is the result, ``framework_description`` what is to be known of a framework.
-* ``lowering`` writes a module; ``emitter_context`` is what emitters ask and give.
+* ``program_to_module_source`` writes a module; ``emitter_context`` is what emitters ask and give.
 * ``emitter_table`` has the emitters that PyTorch and TensorFlow share, which are in ``emitters``.
 * ``python_identifiers`` makes names, and ``support_function_source`` finds the text of support functions.
-* ``float64_shadow`` writes the same module with all floating-point values in float64, and writes before each node how
-  its results would be rounded; the numeric oracle is built on it.
+* ``float64_shadow_source`` writes the same module with all floating-point values in float64, and writes before each
+  node how its results would be rounded; the numeric oracle is built on it.
 
 To add an operator whose two lowerings differ only in support functions, add an emitter to its family in ``emitters``
 and a line to ``SHARED``, then a function of that name and signature to both ``support`` packages. What a single

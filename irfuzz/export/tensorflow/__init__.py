@@ -32,11 +32,11 @@ Do not branch on the value of a tensor in a support function without a way for a
 
 from functools import partial
 
-from irfuzz.export.source import lowering
+from irfuzz.export.source import program_to_module_source
 from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.export.tensorflow.source_conventions import TENSORFLOW
 
 __all__ = ["ModuleSource", "lower", "lower_model"]
 
-lower = partial(lowering.lower, TENSORFLOW)
-lower_model = partial(lowering.lower_model, TENSORFLOW)
+lower = partial(program_to_module_source.lower, TENSORFLOW)
+lower_model = partial(program_to_module_source.lower_model, TENSORFLOW)

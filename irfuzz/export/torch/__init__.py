@@ -34,11 +34,11 @@ read elements in Python if a tensor operation does it: what is read is fixed whe
 
 from functools import partial
 
-from irfuzz.export.source import lowering
+from irfuzz.export.source import program_to_module_source
 from irfuzz.export.source.module_source import ModuleSource
 from irfuzz.export.torch.source_conventions import TORCH
 
 __all__ = ["ModuleSource", "lower", "lower_model"]
 
-lower = partial(lowering.lower, TORCH)
-lower_model = partial(lowering.lower_model, TORCH)
+lower = partial(program_to_module_source.lower, TORCH)
+lower_model = partial(program_to_module_source.lower_model, TORCH)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from irfuzz.errors import InvalidProgram, Unsupported
-from irfuzz.execute.float64_shadow import ShadowRun
+from irfuzz.execute.float64_shadow_runs import ShadowRun
 from irfuzz.execute.onnxruntime_passes import known_passes, registered
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
 from irfuzz.execute.runner import Runner

@@ -12,7 +12,7 @@ from typing import Any
 
 from onnx import defs
 
-from irfuzz.findings.causes.dtype_shape_relation import IN_A_SEQUENCE, KINDS, OUT_OF_SEQUENCE, relation_of
+from irfuzz.findings.causes.wrong_dtype_shape_relation import IN_A_SEQUENCE, KINDS, OUT_OF_SEQUENCE, relation_of
 from irfuzz.ir.program import Program
 from irfuzz.oracle.fault_signature import operators_of
 from irfuzz.oracle.message_normalization import names_of, normalise_message

@@ -17,9 +17,9 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
+from irfuzz.ir.fact_type_conversion import declare
 from irfuzz.ir.inference.call_output_types import schema_of
 from irfuzz.ir.program import Program
-from irfuzz.ir.type_conversion import declare
 from irfuzz.ir.verifier import verify
 from irfuzz.reduce.session import infer_anew
 from irfuzz.spec import has_trait

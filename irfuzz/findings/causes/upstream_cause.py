@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.facts import SequenceFact, TensorFact
-from irfuzz.findings.causes.dtype_shape_relation import KINDS
+from irfuzz.findings.causes.wrong_dtype_shape_relation import KINDS
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
 

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-from .tensorflow_variables import as_initializers, as_placeholders, constants_of
+from .tensorflow_variable_preservation import as_initializers, as_placeholders, constants_of
 
 OPSET = 17
 IR_VERSION = 8
@@ -68,15 +68,16 @@ def _check_hdf5(path: str) -> None:
 
 
 def keras_model(model: Any, *, architecture: bool = False, layers: bool = False) -> bytes:
-    """A built ``keras.Model``; ``architecture``: its variables stay as they are written (``tensorflow_variables.py``).
+    """A built ``keras.Model``; ``architecture``: its variables stay as they are written
+    (``tensorflow_variable_preservation.py``).
 
-    With ``layers`` it becomes a graph of its layers (``keras_layers.py``).
+    With ``layers`` it becomes a graph of its layers (``keras_layer_import.py``).
 
     tf2onnx's own ``from_keras`` fails for Sequential on Keras 3, and its ``from_function`` turns captured constants
     into inputs (github.com/onnx/tensorflow-onnx/issues/2348), so the model is traced and frozen here.
     """
     if layers:
-        return importlib.import_module(".keras_layers", __package__).layered_model(model)
+        return importlib.import_module(".keras_layer_import", __package__).layered_model(model)
     import tensorflow as tf
 
     tensors = getattr(model, "inputs", None)

@@ -5,9 +5,9 @@ folder tells it the limits. What is decided of an input stands in its metadata (
 keep to it.
 
 Read `operator_input_limits` (an operator's input), `graph_input_limits` (followed to the graph's inputs),
-`shape_variants`, `number_classes` and `extreme_integers`, `integer_overflow_avoidance`; then what users say:
-`input_claims` becomes an `InputSpec`, `input_annotation` writes it down; `seed_model_input_ranges` holds the shipped
-seeds'.
+`shape_variant_choice`, `number_class_draw` and `extreme_integers`, `integer_overflow_avoidance`; then what users say:
+`user_input_claims` becomes an `InputSpec`, `input_annotation` writes it down; `seed_model_input_ranges` holds the
+shipped seeds'.
 
 To add a limit: a function in `operator_input_limits`, by a trait. Do not weaken a limit for one model.
 """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from irfuzz.ir.evaluation.exact_integers import ExactIntegers
+from irfuzz.ir.evaluation.exact_integer_evaluation import ExactIntegers
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program

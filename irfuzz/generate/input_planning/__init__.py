@@ -11,8 +11,8 @@ The way through the files:
 * ``element_flow``: where elements go, through bodies and functions, too.
 * ``input_roles``: what elements mean (masks, positions, rates, lengths, states, pixels), by what reads them.
 * ``size_search``: combinations of sizes, likely ones first, until one is good.
-* ``size_trial``: judges a combination: by inference (``inference_probe``), and by a run (``trial_run``) if that leaves
-  anything open.
+* ``size_trial``: judges a combination: by inference (``shape_inference_probe``), and by a run (``trial_run_outcome``)
+  if that leaves anything open.
 * ``input_plan``: puts it together, and looks for further combinations, so that samples differ in size.
 
 To add a kind of axis, add it to ``axis_kinds.Kind`` with its sizes and what tells it; to add a meaning of elements,
@@ -22,6 +22,6 @@ in.
 """
 
 from irfuzz.generate.input_planning.input_plan import ModelInputPlan, annotate, plan_inputs, without_floats
-from irfuzz.generate.input_planning.trial_run import Runtime, TrialRun
+from irfuzz.generate.input_planning.trial_run_outcome import Runtime, TrialRun
 
 __all__ = ["ModelInputPlan", "Runtime", "TrialRun", "annotate", "plan_inputs", "without_floats"]

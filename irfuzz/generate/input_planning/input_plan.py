@@ -23,7 +23,7 @@ from irfuzz.generate.input_planning.size_search import (
     with_totals,
 )
 from irfuzz.generate.input_planning.size_trial import MOST_SECONDS, Trial
-from irfuzz.generate.input_planning.trial_run import Runtime
+from irfuzz.generate.input_planning.trial_run_outcome import Runtime
 from irfuzz.ir.input_defaults import at_defaults
 from irfuzz.ir.input_domain import (
     InputDomain,

@@ -10,10 +10,10 @@ import numpy as np
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.facts import TensorFact
 from irfuzz.generate.input_planning.axis_kinds import Kind
-from irfuzz.generate.input_planning.inference_probe import InferenceProbe, probe
 from irfuzz.generate.input_planning.open_axes import AxisGroup, inputs_of
+from irfuzz.generate.input_planning.shape_inference_probe import InferenceProbe, probe
 from irfuzz.generate.input_planning.size_search import EMPTY, FAILED, REFUSED, RUNS, Grade, Sizes
-from irfuzz.generate.input_planning.trial_run import Runtime, TrialRun, with_shapes
+from irfuzz.generate.input_planning.trial_run_outcome import Runtime, TrialRun, with_shapes
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.input_domain import InputDomain, InputVariant, set_input_domain, set_input_variants
 from irfuzz.ir.program import Program

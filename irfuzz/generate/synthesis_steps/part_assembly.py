@@ -10,12 +10,12 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.generate.synthesis_steps.covered_features import WantedFeatures
-from irfuzz.generate.synthesis_steps.node_parts import Kind, NodePart, PartInput
+from irfuzz.generate.synthesis_steps.nodes_as_parts import Kind, NodePart, PartInput
 from irfuzz.generate.synthesis_steps.part_selection import Selection
 from irfuzz.generate.synthesis_steps.weight_reduction import is_shrinkable
 from irfuzz.ir.evaluation.constant_values import computed_constants
+from irfuzz.ir.fact_type_conversion import declare
 from irfuzz.ir.program import Program
-from irfuzz.ir.type_conversion import declare
 from irfuzz.ir.value import fact_of
 
 _HEAVY = 1 << 12

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError
 from irfuzz.generate.synthesis_steps.covered_features import MOST, Feature, WantedFeatures
-from irfuzz.generate.synthesis_steps.node_parts import Kind, NodePart, PartInput
+from irfuzz.generate.synthesis_steps.nodes_as_parts import Kind, NodePart, PartInput
 
 STARTS = 3
 """How often the choice is made anew."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx_ir as ir
 
-from irfuzz.generate.synthesis_steps.node_parts import all_weights
+from irfuzz.generate.synthesis_steps.nodes_as_parts import all_weights
 from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.mutation_sites import exact_values
 from irfuzz.mutate.tensor_values.neuron_axes import neuron_axes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
-from irfuzz.ir.type_conversion import render
+from irfuzz.ir.fact_type_conversion import render
 
 
 def contradiction(fact: Fact, value: Any) -> str | None:

@@ -14,11 +14,11 @@ from onnx import defs, shape_inference
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.fact_type_conversion import fact_of_proto, proto_of_fact
 from irfuzz.ir.inference.crash_guards import deadly
 from irfuzz.ir.inference.static_shape_rules import direct_outputs
 from irfuzz.ir.serialization.checked_tensors import array_tensor
 from irfuzz.ir.serialization.model_encoding import attribute_bytes
-from irfuzz.ir.type_conversion import fact_of_proto, proto_of_fact
 from irfuzz.ir.value import UNTYPED
 from irfuzz.spec import load_specs
 

@@ -10,9 +10,9 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, OptionalFact, SequenceFact, TensorFact
+from irfuzz.ir.fact_type_conversion import declared_fact, join
 from irfuzz.ir.inference.opaque_nodes import outputs_of
 from irfuzz.ir.subgraphs import bodies_of, control_flow_of
-from irfuzz.ir.type_conversion import declared_fact, join
 from irfuzz.ir.value import UNTYPED, fact_of, set_fact
 
 if TYPE_CHECKING:

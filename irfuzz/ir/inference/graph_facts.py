@@ -14,6 +14,7 @@ import onnx_ir as ir
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, TensorFact
 from irfuzz.ir.clone import clone
+from irfuzz.ir.fact_type_conversion import conflict, declared_fact, merge, only_names
 from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.inference.call_output_types import CallKey, hashable_attrs, schema_of, schema_outputs
 from irfuzz.ir.inference.known_element_rules import VALUE_RULES
@@ -24,7 +25,6 @@ from irfuzz.ir.inference.sequence_rules import SEQUENCE_RULES
 from irfuzz.ir.inference.shape_rules import SHAPE_RULES, broadcast, refine
 from irfuzz.ir.inference.spec_result_types import completed, stated_results, stated_spec
 from irfuzz.ir.serialization.checked_tensors import array_tensor
-from irfuzz.ir.type_conversion import conflict, declared_fact, merge, only_names
 from irfuzz.ir.value import UNTYPED, fact_of, is_constant, set_fact
 from irfuzz.spec import trait_values, with_trait
 

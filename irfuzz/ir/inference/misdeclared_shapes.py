@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
-from irfuzz.ir.type_conversion import declare, render
+from irfuzz.ir.fact_type_conversion import declare, render
 
 if TYPE_CHECKING:
     import onnx_ir as ir

@@ -1,9 +1,9 @@
 """Opaque nodes: of operators that irfuzz has no schema for, carried with the types that others gave their outputs.
 
-The types come with the model (``value_info``) or from a runtime (``irfuzz.frontends.opaque_output_types``). They hold
-for the types of inputs that the node had then; both are kept with the node. If its inputs are made more definite
-later, a named size becomes what it became there; if they become another size or type, nobody here can tell what the
-operator makes of that, and the edit is refused.
+The types come with the model (``value_info``) or from a runtime (``irfuzz.frontends.opaque_output_type_inference``).
+They hold for the types of inputs that the node had then; both are kept with the node. If its inputs are made more
+definite later, a named size becomes what it became there; if they become another size or type, nobody here can tell
+what the operator makes of that, and the edit is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, OpaqueFact, TensorFact
-from irfuzz.ir.type_conversion import render
+from irfuzz.ir.fact_type_conversion import render
 from irfuzz.ir.value import UNTYPED
 
 TYPING = "irfuzz.typing"

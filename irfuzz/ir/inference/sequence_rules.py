@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import onnx_ir as ir
 
 from irfuzz.facts import Dim, Fact, OptionalFact, SequenceFact, TensorFact
-from irfuzz.ir.type_conversion import join
+from irfuzz.ir.fact_type_conversion import join
 
 Inputs: TypeAlias = tuple[Fact | None, ...]
 Rule: TypeAlias = Callable[[Mapping[str, Any], Inputs, Fact], Fact]

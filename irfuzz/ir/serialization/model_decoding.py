@@ -11,9 +11,18 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
+from irfuzz.ir.fact_type_conversion import conflict, declared_fact
 from irfuzz.ir.serialization.checked_tensors import SparseTensor
 from irfuzz.ir.serialization.lazy_tensor import Held
 from irfuzz.ir.serialization.model_encoding import value_bytes
+from irfuzz.ir.serialization.preserved_unsupported_fields import (
+    CARRIED,
+    Residue,
+    UnsupportedFields,
+    ValueBinding,
+    ValueStatement,
+    lists_initializers,
+)
 from irfuzz.ir.serialization.tensor_type_attribute_decoding import (
     check_text,
     read_attribute,
@@ -23,15 +32,6 @@ from irfuzz.ir.serialization.tensor_type_attribute_decoding import (
     read_value_info,
     same_message,
 )
-from irfuzz.ir.serialization.unsupported_fields import (
-    CARRIED,
-    Residue,
-    UnsupportedFields,
-    ValueBinding,
-    ValueStatement,
-    lists_initializers,
-)
-from irfuzz.ir.type_conversion import conflict, declared_fact
 from irfuzz.ir.value import new_value
 
 Scopes = list[dict[str, ir.Value]]

@@ -13,11 +13,10 @@ from google.protobuf.message import DecodeError
 from irfuzz.errors import InvalidProgram
 from irfuzz.ir.fast_mapping_access import entries
 from irfuzz.ir.serialization.checked_tensors import MAX_BYTES, SparseTensor
-from irfuzz.ir.serialization.external_tensors import Placing, referring
+from irfuzz.ir.serialization.external_tensor_references import Placing, referring
 from irfuzz.ir.serialization.lazy_tensor import LazyTensor
 from irfuzz.ir.serialization.onnx_ir_fallback import PublicNodeWriter
-from irfuzz.ir.serialization.protobuf_field_encoding import block, block_tag, int_tag, text, varint
-from irfuzz.ir.serialization.unsupported_fields import (
+from irfuzz.ir.serialization.preserved_unsupported_fields import (
     CARRIED,
     WIRE,
     Residue,
@@ -25,6 +24,7 @@ from irfuzz.ir.serialization.unsupported_fields import (
     ValueStatement,
     lists_initializers,
 )
+from irfuzz.ir.serialization.protobuf_field_encoding import block, block_tag, int_tag, text, varint
 from irfuzz.ir.value import TypedValue, verbatim_of
 
 if TYPE_CHECKING:

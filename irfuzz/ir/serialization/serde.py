@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from irfuzz.ir.serialization.model_decoding import decode
 from irfuzz.ir.serialization.model_encoding import encode, encode_bytes, encode_parts
-from irfuzz.ir.serialization.unsupported_fields import Residue
+from irfuzz.ir.serialization.preserved_unsupported_fields import Residue
 
 __all__ = ["Residue", "decode", "encode", "encode_bytes", "encode_parts"]

@@ -14,7 +14,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.ir.serialization.checked_tensors import AbsentTensor, SparseTensor, check_tensor
 from irfuzz.ir.serialization.lazy_tensor import LazyTensor, can_hold
 from irfuzz.ir.serialization.model_encoding import type_bytes
-from irfuzz.ir.serialization.unsupported_fields import WIRE, VerbatimType
+from irfuzz.ir.serialization.preserved_unsupported_fields import WIRE, VerbatimType
 from irfuzz.ir.value import set_verbatim
 
 _FIELD_OF: dict[int, str] = {

@@ -12,11 +12,11 @@ import numpy as np
 from irfuzz._native import distances
 from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
-from irfuzz.localize.comparison.float64_shadow_skipping import SparingShadow
+from irfuzz.localize.comparison.accepted_difference_shadow_skipping import SparingShadow
 from irfuzz.oracle.converter_verdicts import OF_VALUES
 from irfuzz.oracle.excuses import ALONE
 from irfuzz.oracle.judge_with_reruns import MeasuringJudge
-from irfuzz.oracle.judged_case import Case, Distrust
+from irfuzz.oracle.runs_to_judge import Case, Distrust
 from irfuzz.oracle.value_structure import describe, leaves_of
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses_and_blame import trusts_all

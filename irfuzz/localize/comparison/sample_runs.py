@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from irfuzz import stop_request
 from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.mapped_weights import mapped_model
-from irfuzz.execute.batching import Task
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
+from irfuzz.localize.comparison.accepted_difference_shadow_skipping import SparingShadow
 from irfuzz.localize.comparison.failed_run_disagreements import Allowed, ends, lacks, starved
-from irfuzz.localize.comparison.float64_shadow_skipping import SparingShadow
 from irfuzz.localize.comparison.graph_output_distances import Measures
 from irfuzz.localize.comparison.sample_disagreements import Disagreement, Tolerance, beyond, judged
 from irfuzz.localize.comparison.saved_output_targets import SavedOutputs
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.judged_case import Case, Distrust
 from irfuzz.oracle.message_normalization import names_of
+from irfuzz.oracle.runs_to_judge import Case, Distrust
 from irfuzz.oracle.symptoms.refusal_justification import broken_by_optimiser
 from irfuzz.oracle.symptoms.rejection import refusals
 from irfuzz.oracle.witnesses_and_blame import trusts_all

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
-from irfuzz.execute.batching import Task
 from irfuzz.execute.intermediate_values import has_inner, run_tapped
+from irfuzz.execute.request_batching import Task
 from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.localize.nodes.isolated_replay import ReplayOutcome, compare_alone
 from irfuzz.localize.nodes.localization_map import EPSILON, LocalizationMap, MapLayer, localise
 from irfuzz.localize.nodes.parameter_variants import Variant, variants
 from irfuzz.localize.nodes.responsible_parameters import (
@@ -27,6 +26,7 @@ from irfuzz.localize.nodes.responsible_parameters import (
     moved,
     tells_nothing,
 )
+from irfuzz.localize.nodes.single_node_replay import ReplayOutcome, compare_alone
 from irfuzz.localize.nodes.subprogram_extraction import Cutter
 from irfuzz.oracle.numeric.dtype_thresholds import is_float
 from irfuzz.search.gene_vector_breeding import Evolution, Settings

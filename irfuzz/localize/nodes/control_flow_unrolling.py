@@ -22,7 +22,7 @@ from irfuzz.execute.run_types import Exit, RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.ir.inlining import function_of, inline_call, turns_of, why_not_inlined, write_out
 from irfuzz.ir.program import Program
-from irfuzz.ir.serialization.detached_weights import attach, detach
+from irfuzz.ir.serialization.weightless_message import attach, detach
 from irfuzz.ir.subgraphs import bodies_of, control_flow_of, nodes_within
 
 PLACE = "irfuzz.place"

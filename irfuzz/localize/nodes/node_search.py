@@ -17,8 +17,8 @@ from irfuzz.localize.check_result import CheckResult, Located
 from irfuzz.localize.comparison.sample_disagreements import Disagreement
 from irfuzz.localize.nodes.causal_testing import CausalTest
 from irfuzz.localize.nodes.control_flow_unrolling import unfold_faithfully
-from irfuzz.localize.nodes.isolated_replay import feeds, replay
 from irfuzz.localize.nodes.localization_map import localise, more_deltas
+from irfuzz.localize.nodes.single_node_replay import feeds, replay
 from irfuzz.oracle.verdict import Symptom
 
 if TYPE_CHECKING:

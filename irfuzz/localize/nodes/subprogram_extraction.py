@@ -13,7 +13,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.ir.serialization.detached_weights import attach, detach
+from irfuzz.ir.serialization.weightless_message import attach, detach
 from irfuzz.ir.value import is_constant
 
 if TYPE_CHECKING:

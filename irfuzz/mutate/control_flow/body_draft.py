@@ -11,10 +11,10 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.ir.fact_type_conversion import declare, undeclare
 from irfuzz.ir.serialization.checked_tensors import SparseTensor
-from irfuzz.ir.serialization.unsupported_fields import FREE_INITIALIZERS
+from irfuzz.ir.serialization.preserved_unsupported_fields import FREE_INITIALIZERS
 from irfuzz.ir.subgraphs import Mapping, copy_nodes, copy_value, hint_of
-from irfuzz.ir.type_conversion import declare, undeclare
 from irfuzz.ir.value import fact_of, new_value
 from irfuzz.mutate.editing.convex_regions import same_type
 from irfuzz.mutate.editing.node_inserter import Inserter

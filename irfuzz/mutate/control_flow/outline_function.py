@@ -9,10 +9,10 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
+from irfuzz.ir.fact_type_conversion import undeclare
 from irfuzz.ir.inlining import function_of
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import Mapping, bodies_of, copy_nodes, copy_value, hint_of
-from irfuzz.ir.type_conversion import undeclare
 from irfuzz.ir.value import UNTYPED, new_value, set_fact
 from irfuzz.mutate.control_flow.body_draft import constant_node, is_plain_constant, require_types
 from irfuzz.mutate.editing.convex_regions import (

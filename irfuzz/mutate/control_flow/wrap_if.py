@@ -16,7 +16,7 @@ from irfuzz.mutate.control_flow.branch_conditions import condition, is_true, rea
 from irfuzz.mutate.editing.convex_regions import Region, drawn_for_body, gather_region, region_sites, replace_region
 from irfuzz.mutate.editing.mutation_sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE, runs
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE, runs
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Applied, Profile, Relation, Skipped

@@ -26,7 +26,7 @@ from irfuzz.mutate.editing.convex_regions import (
 from irfuzz.mutate.editing.layer_rewiring import dims_of, largest
 from irfuzz.mutate.editing.mutation_sites import exact_values, node_at, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import runs
+from irfuzz.mutate.editing.operator_type_portability import runs
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Applied, Profile, Relation, Skipped
 

@@ -12,11 +12,11 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.patterns.neutral_nodes import constant
 from irfuzz.mutate.patterns.pattern_draft import DraftNode, PatternDraft
-from irfuzz.mutate.patterns.pattern_validation import judge
+from irfuzz.mutate.patterns.pattern_draft_validation import judge
 
 if TYPE_CHECKING:
     from irfuzz.choices import Choices

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.choices import Choices
 from irfuzz.mutate.patterns.near_misses import siblings
-from irfuzz.mutate.patterns.pattern_files import patterns
+from irfuzz.mutate.patterns.pattern_file_reader import patterns
 
 if TYPE_CHECKING:
     from irfuzz.mutate.mutator_context import Novelty

@@ -14,21 +14,21 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.drawn_calls.call_quantisation import SHARE as QUANTISED
 from irfuzz.mutate.drawn_calls.call_quantisation import quantise
 from irfuzz.mutate.drawn_calls.fused_operator_pairs import draw_next, draw_pair
-from irfuzz.mutate.drawn_calls.identity_program_replacement import bare, detour, draw_type, feed, start_anew
-from irfuzz.mutate.drawn_calls.quantised_integer_widths import requantised
+from irfuzz.mutate.drawn_calls.identity_program_filling import bare, detour, draw_type, feed, start_anew
+from irfuzz.mutate.drawn_calls.quantised_width_change import requantised
 from irfuzz.mutate.drawn_calls.single_call_draw import draw_single
 from irfuzz.mutate.editing.call_inputs import random_array
 from irfuzz.mutate.editing.layer_rewiring import dims_of, largest, shape_text, sized_sites
 from irfuzz.mutate.editing.mutation_sites import is_exact_input, tensor_fact, value_at
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.editing.value_adaptation import why_not
 from irfuzz.mutate.insertion.layer_sampling import layers, types_at
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, Relation, Skipped
 from irfuzz.mutate.patterns.neutral_nodes import constant, neutral
 from irfuzz.mutate.patterns.pattern_draft import DraftNode, PatternDraft
+from irfuzz.mutate.patterns.pattern_draft_validation import judge
 from irfuzz.mutate.patterns.pattern_placement import missed, place, room
-from irfuzz.mutate.patterns.pattern_validation import judge
 from irfuzz.spec import OpSpec, sample_call, with_trait
 
 _PAIRS = 4

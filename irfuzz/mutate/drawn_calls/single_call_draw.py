@@ -18,12 +18,12 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.evaluation.stress_numbers import struck
 from irfuzz.mutate.editing.call_inputs import random_array
 from irfuzz.mutate.editing.mutation_sites import is_exact_input
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.layers.rare_dtype import has_body
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.patterns.neutral_nodes import constant
 from irfuzz.mutate.patterns.pattern_draft import DraftNode, PatternDraft
-from irfuzz.mutate.patterns.pattern_validation import judge
+from irfuzz.mutate.patterns.pattern_draft_validation import judge
 from irfuzz.spec import OpSpec, Specs, sample_call, with_trait
 from irfuzz.spec.operator_spec import Unusual
 

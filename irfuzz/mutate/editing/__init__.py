@@ -6,7 +6,7 @@ Everything inserted goes through `Inserter`, which spells an operation as the pr
 right.
 
 Read `mutation_sites` (layers, values, exact inputs), `node_inserter`, `value_adaptation` (any value to a wanted type
-and shape), `layer_rewiring`, then `call_inputs`, `convex_regions` and `dry_run`; `portable_types` and
+and shape), `layer_rewiring`, then `call_inputs`, `convex_regions` and `dry_run`; `operator_type_portability` and
 `runtime_refusals` tell what runtimes take.
 
 Put a function here if mutators of two folders need it; a step of a single mutator stays beside that mutator. Nothing

@@ -13,7 +13,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.evaluation.stress_numbers import real, whole
 from irfuzz.mutate.editing.mutation_sites import is_exact_input
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import INTEGER_LIMITS
+from irfuzz.mutate.editing.operator_type_portability import INTEGER_LIMITS
 from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:

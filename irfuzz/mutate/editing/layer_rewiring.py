@@ -16,7 +16,7 @@ from irfuzz.ir.inference.call_output_types import CallKey, hashable_attrs, infer
 from irfuzz.ir.inference.graph_facts import fact_of, infer_call
 from irfuzz.mutate.editing.mutation_sites import flow_values, is_exact, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import call_runs
+from irfuzz.mutate.editing.operator_type_portability import call_runs
 from irfuzz.mutate.editing.runtime_refusals import refusal
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
 from irfuzz.mutate.mutator_protocol import Skipped

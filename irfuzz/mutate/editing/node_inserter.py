@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
 from irfuzz.ir.inference.graph_facts import constant_fact
-from irfuzz.ir.serialization.unsupported_fields import FREE_INITIALIZERS
+from irfuzz.ir.serialization.preserved_unsupported_fields import FREE_INITIALIZERS
 from irfuzz.mutate.editing.mutation_sites import tensor_fact
 from irfuzz.spec import load_specs
 

@@ -12,7 +12,7 @@ from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, TensorFact
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE, INTEGER_LIMITS, runs
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE, INTEGER_LIMITS, runs
 from irfuzz.spec import with_trait
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.facts import Dim, TensorFact
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import runs
+from irfuzz.mutate.editing.operator_type_portability import runs
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs

@@ -12,7 +12,7 @@ from irfuzz.mutate.editing.call_inputs import materialise
 from irfuzz.mutate.editing.layer_rewiring import dims_of, largest, splice_in
 from irfuzz.mutate.editing.mutation_sites import node_after, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import runs
+from irfuzz.mutate.editing.operator_type_portability import runs
 from irfuzz.mutate.editing.value_adaptation import adapt, guarded, why_not, within
 from irfuzz.mutate.insertion.data_dependent_size_fixing import close, draw_closing
 from irfuzz.mutate.insertion.layer_sampling import DrawnLayer, draw_behind, draw_free, is_cast, layers

@@ -13,7 +13,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import dims_of, largest, shape_text, sized_sites, splice_in
 from irfuzz.mutate.editing.mutation_sites import main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import runs
+from irfuzz.mutate.editing.operator_type_portability import runs
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
 from irfuzz.mutate.insertion.data_dependent_size_fixing import Closing, close, draw_closing
 from irfuzz.mutate.insertion.drawn_call_inserter import call_on

@@ -15,7 +15,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import dims_of, splice_in, with_sizes
 from irfuzz.mutate.editing.mutation_sites import flow_values, main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import call_runs, runs
+from irfuzz.mutate.editing.operator_type_portability import call_runs, runs
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
 from irfuzz.mutate.model_interface.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.mutator_context import Context

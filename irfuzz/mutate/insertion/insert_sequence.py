@@ -18,7 +18,7 @@ from irfuzz.mutate.editing.call_inputs import random_array
 from irfuzz.mutate.editing.layer_rewiring import largest, splice_in
 from irfuzz.mutate.editing.mutation_sites import flow_values, main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE, runs
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE, runs
 from irfuzz.mutate.editing.value_adaptation import cast, why_not
 from irfuzz.mutate.insertion.sequence_element_facts import (
     Elements,

@@ -14,7 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import dims_of, splice_in
 from irfuzz.mutate.editing.mutation_sites import flow_values, main_uses, node_after, tensor_fact, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE, runs
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE, runs
 from irfuzz.mutate.editing.value_adaptation import cast
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, Relation, Skipped

@@ -13,12 +13,12 @@ from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.mutate.editing.layer_rewiring import dims_of, predict, with_sizes
 from irfuzz.mutate.editing.mutation_sites import is_exact_input
-from irfuzz.mutate.editing.portable_types import CASTABLE, INTEGER_LIMITS, runs
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE, INTEGER_LIMITS, runs
 from irfuzz.mutate.editing.value_adaptation import why_not
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Skipped
 from irfuzz.spec import SampledCall, sample_call
-from irfuzz.spec.sampling.sampled_input import value_range
+from irfuzz.spec.sampling.sampled_input_planning import value_range
 
 if TYPE_CHECKING:
     from irfuzz.spec import OpSpec, SampledInput, Specs

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from irfuzz.facts import Dim, TensorFact
-from irfuzz.ir.type_conversion import join
+from irfuzz.ir.fact_type_conversion import join
 
 Elements: TypeAlias = tuple[TensorFact, ...]
 """Type and shape of each element. A sequence's fact holds only what they have in common."""

@@ -14,7 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import attributes, dims_of, largest, splice_in, with_sizes
 from irfuzz.mutate.editing.mutation_sites import flow_values, is_exact, layer_nodes, node_after, tensor_fact, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import runs
+from irfuzz.mutate.editing.operator_type_portability import runs
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Donors, Profile, Relation, Skipped

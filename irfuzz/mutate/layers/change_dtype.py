@@ -14,7 +14,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import attributes, facts_of, largest, put_in_place, replacement
 from irfuzz.mutate.editing.mutation_sites import is_exact, layer_sites, node_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.editing.value_adaptation import cast
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, PublishedOperator, Relation, Skipped

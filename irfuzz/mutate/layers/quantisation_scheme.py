@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import INTEGER_LIMITS
+from irfuzz.mutate.editing.operator_type_portability import INTEGER_LIMITS
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program

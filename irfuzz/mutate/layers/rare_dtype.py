@@ -19,7 +19,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import attributes, facts_of, largest, sized_sites
 from irfuzz.mutate.editing.mutation_sites import is_exact, layer_nodes, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.editing.value_adaptation import guarded
 from irfuzz.mutate.insertion.drawn_call_inserter import Grower
 from irfuzz.mutate.model_interface.expose_value import MOST_OUTPUTS

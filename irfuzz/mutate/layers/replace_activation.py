@@ -10,7 +10,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.layer_rewiring import dims_of, put_in_place
 from irfuzz.mutate.editing.mutation_sites import layer_nodes, node_at, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import runs
+from irfuzz.mutate.editing.operator_type_portability import runs
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, PublishedOperator, Relation, Skipped
 from irfuzz.spec import has_trait, in_order

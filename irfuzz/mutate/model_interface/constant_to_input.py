@@ -15,7 +15,7 @@ from irfuzz.ir.input_domain import InputDomain, set_input_domain
 from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.dry_run import rehearse
 from irfuzz.mutate.editing.mutation_sites import exact_values, value_at
-from irfuzz.mutate.editing.portable_types import CASTABLE, INTEGER_LIMITS
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE, INTEGER_LIMITS
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, Relation, Skipped
 from irfuzz.spec import has_trait

@@ -15,7 +15,7 @@ from irfuzz.ir.program import Program
 from irfuzz.ir.verifier import verify
 from irfuzz.mutate.editing.layer_rewiring import predict
 from irfuzz.mutate.editing.mutation_sites import has_subgraph
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, Relation, Skipped
 from irfuzz.spec import OpSpec

@@ -8,7 +8,7 @@ from typing import ClassVar
 from irfuzz.choices import Choices
 from irfuzz.ir.input_defaults import freeze_defaults
 from irfuzz.ir.program import Program
-from irfuzz.ir.serialization.unsupported_fields import FREE_INITIALIZERS, lists_initializers
+from irfuzz.ir.serialization.preserved_unsupported_fields import FREE_INITIALIZERS, lists_initializers
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, Relation, Skipped
 

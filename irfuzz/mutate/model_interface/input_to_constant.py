@@ -17,7 +17,7 @@ from irfuzz.mutate.editing.dry_run import rehearse
 from irfuzz.mutate.editing.layer_rewiring import USUAL_ELEMENTS
 from irfuzz.mutate.editing.mutation_sites import exact_values, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, Relation, Skipped
 from irfuzz.spec import SampledInput

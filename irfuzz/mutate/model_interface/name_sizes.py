@@ -9,9 +9,9 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.facts import Dim, TensorFact
+from irfuzz.ir.fact_type_conversion import declare
 from irfuzz.ir.input_domain import input_sizes, input_variants, set_input_sizes
 from irfuzz.ir.program import Program
-from irfuzz.ir.type_conversion import declare
 from irfuzz.ir.value import set_fact
 from irfuzz.mutate.model_interface.dimension_to_symbol import fresh_sizes
 from irfuzz.mutate.model_interface.freeze_defaults import SITE

@@ -16,7 +16,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
-from irfuzz.mutate.editing.portable_types import INTEGER_LIMITS
+from irfuzz.mutate.editing.operator_type_portability import INTEGER_LIMITS
 from irfuzz.mutate.patterns.pattern_draft import DraftNode, PatternDraft, permutation
 from irfuzz.spec import sample_call, with_trait
 

@@ -10,18 +10,18 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.mutate.drawn_calls.quantised_integer_widths import requantised
+from irfuzz.mutate.drawn_calls.quantised_width_change import requantised
 from irfuzz.mutate.editing.layer_rewiring import dims_of, largest, shape_text, sized_sites
 from irfuzz.mutate.editing.mutation_sites import tensor_fact, value_at
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.editing.value_adaptation import why_not
 from irfuzz.mutate.feature_counts import Feature
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Applied, Profile, Relation, Skipped
 from irfuzz.mutate.patterns.pattern_draft import PatternDraft, bind, draw_rest, draw_sizes, make, sizes_of
-from irfuzz.mutate.patterns.pattern_files import SubgraphPattern, patterns
+from irfuzz.mutate.patterns.pattern_draft_validation import judge
+from irfuzz.mutate.patterns.pattern_file_reader import SubgraphPattern, patterns
 from irfuzz.mutate.patterns.pattern_placement import missed, place, room
-from irfuzz.mutate.patterns.pattern_validation import judge
 
 EXACT = 0.3
 """How often a pattern is inserted as optimisers know it."""

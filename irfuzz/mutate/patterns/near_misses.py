@@ -10,7 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.patterns.attribute_constant_near_misses import (
     attribute,
     decisive,

@@ -12,8 +12,8 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.facts import Dim, TensorFact
-from irfuzz.mutate.editing.portable_types import INTEGER_LIMITS
-from irfuzz.mutate.patterns.pattern_files import (
+from irfuzz.mutate.editing.operator_type_portability import INTEGER_LIMITS
+from irfuzz.mutate.patterns.pattern_file_reader import (
     PERMUTATIONS,
     TYPES,
     Constant,

@@ -14,13 +14,13 @@ from irfuzz.mutate.editing.convex_regions import fits_bodies
 from irfuzz.mutate.editing.layer_rewiring import splice_in
 from irfuzz.mutate.editing.mutation_sites import main_uses, node_after, tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
 from irfuzz.mutate.model_interface.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.patterns.near_misses import MISSES
 from irfuzz.mutate.patterns.pattern_draft import PatternDraft, retyped
-from irfuzz.mutate.patterns.pattern_validation import insert, judge
+from irfuzz.mutate.patterns.pattern_draft_validation import insert, judge
 
 if TYPE_CHECKING:
     from irfuzz.spec import Specs

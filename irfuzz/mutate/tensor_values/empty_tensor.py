@@ -25,7 +25,7 @@ from irfuzz.mutate.editing.mutation_sites import (
     tensor_fact,
 )
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import runs
+from irfuzz.mutate.editing.operator_type_portability import runs
 from irfuzz.mutate.model_interface.expose_value import MOST_OUTPUTS
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, Relation, Skipped

@@ -16,7 +16,7 @@ from irfuzz.mutate.editing.call_inputs import materialise
 from irfuzz.mutate.editing.layer_rewiring import dims_of, largest, sized_sites
 from irfuzz.mutate.editing.mutation_sites import is_exact_input, node_after, tensor_fact, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import INTEGER_LIMITS
+from irfuzz.mutate.editing.operator_type_portability import INTEGER_LIMITS
 from irfuzz.mutate.editing.value_adaptation import adapt, within
 from irfuzz.mutate.insertion.layer_sampling import DrawnLayer, draw_behind, draw_free, layers
 from irfuzz.mutate.model_interface.expose_value import MOST_OUTPUTS

@@ -14,7 +14,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.mutate.editing.mutation_sites import exact_values, is_exact, layer_nodes, main_uses, tensor_fact, value_at
 from irfuzz.mutate.editing.node_inserter import Inserter
-from irfuzz.mutate.editing.portable_types import CASTABLE, INTEGER_LIMITS, runs
+from irfuzz.mutate.editing.operator_type_portability import CASTABLE, INTEGER_LIMITS, runs
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Profile, PublishedOperator, Relation, Skipped
 from irfuzz.spec import with_trait

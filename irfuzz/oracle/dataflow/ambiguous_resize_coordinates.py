@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from irfuzz.oracle.dataflow.known_operands import FedCall
+from irfuzz.oracle.dataflow.operand_values_and_bounds import FedCall
 from irfuzz.spec import trait_values
 
 _BY_LENGTH = frozenset({"align_corners", "pytorch_half_pixel", "tf_crop_and_resize"})

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from irfuzz.oracle.dataflow.source_values import magnitude
+from irfuzz.oracle.dataflow.source_value_magnitudes import magnitude
 from irfuzz.oracle.dataflow.undefined_behaviour import FedCall
 from irfuzz.oracle.numeric.dtype_thresholds import HUGE, huge, is_float
 from irfuzz.spec import has_trait, trait_values

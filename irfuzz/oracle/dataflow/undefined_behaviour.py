@@ -15,7 +15,7 @@ from irfuzz.errors import SpecError
 from irfuzz.facts import MAX_KNOWN_ELEMENTS, TensorFact
 from irfuzz.ir.inference.graph_facts import fact_of_elements
 from irfuzz.oracle.dataflow.ambiguous_resize_coordinates import fractional_length, rounded_coordinate
-from irfuzz.oracle.dataflow.known_operands import FedCall
+from irfuzz.oracle.dataflow.operand_values_and_bounds import FedCall
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, smallest
 from irfuzz.spec import has_trait, trait_values
 from irfuzz.spec.constraints.call_check import bindings

@@ -21,7 +21,7 @@ from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
-    from irfuzz.oracle.judged_case import Case, Leaf
+    from irfuzz.oracle.runs_to_judge import Case, Leaf
 
 MOST_NODES = 8
 

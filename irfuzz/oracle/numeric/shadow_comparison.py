@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irfuzz.oracle.excuses import verdict_on
-from irfuzz.oracle.numeric import witness_spread
+from irfuzz.oracle.numeric import witness_spread_comparison
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, resolution, worth_a_look
 from irfuzz.oracle.numeric.error_bound import JUMP, NEIGHBOURS, SAFETY, bound_of, median_of
 from irfuzz.oracle.numeric.perturbation import WIDE
@@ -18,10 +18,10 @@ from irfuzz.oracle.verdict import Fact, Symptom, Verdict
 from irfuzz.oracle.witnesses_and_blame import Blame, divide, plainest, shadow_target
 
 if TYPE_CHECKING:
-    from irfuzz.execute.float64_shadow import ShadowRun
+    from irfuzz.execute.float64_shadow_runs import ShadowRun
     from irfuzz.execute.run_types import Target
-    from irfuzz.oracle.dataflow.output_properties import Dataflow
-    from irfuzz.oracle.judged_case import Case, Leaf
+    from irfuzz.oracle.dataflow.output_uncertainty_sources import Dataflow
+    from irfuzz.oracle.runs_to_judge import Case, Leaf
 
 
 CLOSE = 4.0
@@ -79,15 +79,17 @@ def judge_numeric(case: Case) -> Iterator[Verdict]:
         if path.random:
             continue
         values = {name: a.astype(np.float64) for name, a in leaf.values.items()}
-        ruled = list(judge_by_rule(case, leaf, Symptom.DIFFERENCE, witness_spread.NAME, wrong_number(first.dtype)))
+        ruled = list(
+            judge_by_rule(case, leaf, Symptom.DIFFERENCE, witness_spread_comparison.NAME, wrong_number(first.dtype))
+        )
         if ruled:
             yield from ruled
             continue
         if not case.has_shadow:
-            yield from witness_spread.judge_spread(case, leaf, path, values)
+            yield from witness_spread_comparison.judge_spread(case, leaf, path, values)
             continue
         # A cheap look first, so that noise costs no run of the shadow.
-        least = witness_spread.floor(case, leaf, path, measured=True)
+        least = witness_spread_comparison.floor(case, leaf, path, measured=True)
         one, *others = [np.where(np.isfinite(v), v, 0.0) for v in values.values()]
         if not any(worth_a_look(other, one, least, resolution(first.dtype)) for other in others):
             continue
@@ -96,7 +98,7 @@ def judge_numeric(case: Case) -> Iterator[Verdict]:
         run = case.shadow()
         found = measure_of(run, leaf, first, path, case)
         if isinstance(found, str):
-            yield from witness_spread.judge_spread(case, leaf, path, values, found)
+            yield from witness_spread_comparison.judge_spread(case, leaf, path, values, found)
             continue
         yield from _judge(case, leaf, path, values, found)
 
@@ -131,7 +133,7 @@ def measure_of(run: ShadowRun, leaf: Leaf, first: np.ndarray, path: Dataflow, ca
     if path.quantised:
         # A fused operator leaves out roundings to integers that stand in the program.
         top = case.magnitude(leaf)
-        bound = np.maximum(bound, witness_spread.quantised_by(path, top))
+        bound = np.maximum(bound, witness_spread_comparison.quantised_by(path, top))
     return ShadowReference(reference, bound, clean=run.clean, framework=run.framework)
 
 
@@ -151,7 +153,7 @@ def _judge(
     center = [] if division is None else [t for t in division.center if t is not shadow]
     if division is None or not center or shadow not in division.center:
         note = "no target is near the shadow" if not near else "more witnesses are far from the shadow than near it"
-        yield from witness_spread.judge_spread(case, leaf, path, values, note)
+        yield from witness_spread_comparison.judge_spread(case, leaf, path, values, note)
         return
     for blame in division.blamed:
         for target, others in plainest(blame.group):
@@ -202,11 +204,11 @@ def _with_moves(
     for name, before in values.items():
         if name in unsteady:
             continue  # what is not repeatable is no measure of anything
-        inner = nudges.inner if name in witness_spread.UNFUSED else ()
+        inner = nudges.inner if name in witness_spread_comparison.UNFUSED else ()
         for moved in (*nudges.small, *inner):
-            small = np.maximum(small, witness_spread.moved_by(before, moved.get(name, {}).get(leaf.label)))
+            small = np.maximum(small, witness_spread_comparison.moved_by(before, moved.get(name, {}).get(leaf.label)))
         for moved in nudges.wide:
-            wide = np.maximum(wide, witness_spread.moved_by(before, moved.get(name, {}).get(leaf.label)))
+            wide = np.maximum(wide, witness_spread_comparison.moved_by(before, moved.get(name, {}).get(leaf.label)))
     small = np.maximum(small, NEIGHBOURS * median_of(small))
     with np.errstate(invalid="ignore"):
         jumps = np.where(wide > JUMP * WIDE * np.maximum(small, measure.bound / SAFETY), wide, 0.0)
@@ -236,17 +238,19 @@ def _verdict(
 ) -> Verdict:
     index = tuple(int(i) for i in np.unravel_index(place, measure.bound.shape))
     distance = abs(float(values[target.name][index]) - float(measure.reference[index]))
-    scale = witness_spread.SpreadScale(measure.bound, measured=True, unsteady=measure.unsteady, clean=measure.clean)
+    scale = witness_spread_comparison.SpreadScale(
+        measure.bound, measured=True, unsteady=measure.unsteady, clean=measure.clean
+    )
     decided = np.isfinite(measure.bound) & np.isfinite(measure.reference)
     evidence: dict[str, Fact] = {
         "values": ", ".join(f"{n}={leaf.values[n][index]}" for n in leaf.values),
         "elements": int((measure.ratios(values[target.name]) > 1).sum()),
         "undecided elements": int((~decided).sum()),
     }
-    dispute = witness_spread.dispute_of(case, leaf, path, scale, blame, target, center, distance)
+    dispute = witness_spread_comparison.dispute_of(case, leaf, path, scale, blame, target, center, distance)
     return verdict_on(
         dispute,
-        witness_spread.NAME,
+        witness_spread_comparison.NAME,
         others,
         evidence,
         output=leaf.output,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from irfuzz.ir.evaluation.integer_rules import axes_of
+from irfuzz.ir.evaluation.exact_integer_rules import axes_of
 from irfuzz.oracle.onnx_rules.known_elements import Elements, Given, Rule, RuleCall, known, nan_in, need
 
 _FIRST_AT_TOP = 11

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from irfuzz.ir.evaluation.integer_rules import MOVES
+from irfuzz.ir.evaluation.exact_integer_rules import MOVES
 from irfuzz.oracle.onnx_rules.known_elements import Elements, Given, Rule, RuleCall, known, need
 
 

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import Fact, TensorFact
-from irfuzz.ir.evaluation.exact_integers import REFUSED, ExactIntegers
+from irfuzz.ir.evaluation.exact_integer_evaluation import REFUSED, ExactIntegers
 from irfuzz.ir.value import fact_of
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, smallest
 from irfuzz.oracle.onnx_rules.known_elements import Elements, RuleCall

@@ -17,8 +17,8 @@ from irfuzz.oracle.witnesses_and_blame import LOWERED, components, plainest, ran
 
 if TYPE_CHECKING:
     from irfuzz.execute.run_types import Target
-    from irfuzz.oracle.judged_case import Case, Leaf
     from irfuzz.oracle.onnx_rules.known_elements import Elements, OpenElements
+    from irfuzz.oracle.runs_to_judge import Case, Leaf
 
 RULE = "ONNX's rules"
 

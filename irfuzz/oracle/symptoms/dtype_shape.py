@@ -11,7 +11,7 @@ from irfuzz.execute.run_types import RunResult, Target
 from irfuzz.facts import TensorFact
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
-from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.oracle.symptoms.dtype_shape_majority import divide_kinds, kind_of
 from irfuzz.oracle.value_structure import contradictions, dtype_of
 from irfuzz.oracle.verdict import Symptom, Verdict

@@ -19,8 +19,8 @@ from irfuzz.oracle.witnesses_and_blame import LOWERED, Blame, Division, componen
 
 if TYPE_CHECKING:
     from irfuzz.execute.run_types import Target
-    from irfuzz.oracle.dataflow.output_properties import Dataflow
-    from irfuzz.oracle.judged_case import Case, Leaf
+    from irfuzz.oracle.dataflow.output_uncertainty_sources import Dataflow
+    from irfuzz.oracle.runs_to_judge import Case, Leaf
 
 NAME = "exact"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from irfuzz.execute.run_types import Exit
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
-from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses_and_blame import plainest
 

@@ -9,7 +9,7 @@ import onnx_ir as ir
 from irfuzz.execute.run_types import Exit, Stage
 from irfuzz.facts import TensorFact
 from irfuzz.ir.inference.graph_facts import constant_fact
-from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses_and_blame import LOWERED, components, plainest
 from irfuzz.spec import OpSpec, Violation, check_call, load_specs

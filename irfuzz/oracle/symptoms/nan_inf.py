@@ -11,10 +11,10 @@ from irfuzz._native import difference
 from irfuzz.execute.run_types import Target
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
-from irfuzz.oracle.judged_case import Case, Leaf
 from irfuzz.oracle.numeric.dtype_thresholds import huge, is_float
 from irfuzz.oracle.numeric.shadow_comparison import measure_of
 from irfuzz.oracle.onnx_rules.rule_verdicts import judge_by_rule, wrong_class
+from irfuzz.oracle.runs_to_judge import Case, Leaf
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses_and_blame import Division, divide, plainest
 

@@ -12,14 +12,14 @@ import onnx_ir as ir
 from irfuzz.execute.run_types import RunResult, Stage, Target
 from irfuzz.ir.inference.call_output_types import schema_of
 from irfuzz.ir.inlining import function_of
-from irfuzz.oracle.dataflow.known_operands import FedCall
+from irfuzz.oracle.dataflow.operand_values_and_bounds import FedCall
 from irfuzz.oracle.dataflow.undefined_behaviour import BROKEN_RULE
 from irfuzz.oracle.witnesses_and_blame import VARIANTS
 from irfuzz.spec import load_specs, trait_values
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
-    from irfuzz.oracle.judged_case import Case
+    from irfuzz.oracle.runs_to_judge import Case
 
 INDEX = re.compile(
     r"(?i)(?<!tuple index )(?<!list index )out of (?:data )?(?:bounds?|range)|index \S+ is out|indices element"

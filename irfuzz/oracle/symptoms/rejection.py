@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
-from irfuzz.oracle.judged_case import Case
 from irfuzz.oracle.message_normalization import names_of, normalise_message
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.oracle.symptoms.refusal_justification import body_of_error, broken_by_optimiser
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.oracle.witnesses_and_blame import components, plainest

@@ -8,8 +8,8 @@ import onnx_ir as ir
 
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
+from irfuzz.ir.fact_type_conversion import declare
 from irfuzz.ir.program import Program
-from irfuzz.ir.type_conversion import declare
 from irfuzz.reduce.session import NotPossible, Session, infer_anew
 from irfuzz.spec import has_trait
 

@@ -10,9 +10,9 @@ import onnx_ir as ir
 
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
+from irfuzz.ir.fact_type_conversion import declare
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization.checked_tensors import array_tensor
-from irfuzz.ir.type_conversion import declare
 from irfuzz.reduce.session import Change, NotPossible, Session, infer_anew
 
 

@@ -6,8 +6,8 @@ import html
 from collections.abc import Sequence
 
 from irfuzz.localize.check_result import CheckResult
-from irfuzz.localize.nodes.isolated_replay import Replayed
 from irfuzz.localize.nodes.localization_map import LocalizationMap, MapLayer
+from irfuzz.localize.nodes.single_node_replay import Replayed
 from irfuzz.report.command_reports.check_text import as_text
 
 LEGEND = """<p>Each box is a node with the mean absolute difference of its outputs (delta) and the rate at which it adds

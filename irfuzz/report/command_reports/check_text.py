@@ -11,9 +11,9 @@ from irfuzz.localize.check_result import CheckResult, Located
 from irfuzz.localize.comparison.graph_output_distances import OutputDistance
 from irfuzz.localize.disagreement_grouping import Divergence
 from irfuzz.localize.nodes.causal_testing import T1, Causes
-from irfuzz.localize.nodes.isolated_replay import Replayed, ReplayOutcome
 from irfuzz.localize.nodes.localization_map import MapLayer
 from irfuzz.localize.nodes.node_search import FAILURES
+from irfuzz.localize.nodes.single_node_replay import Replayed, ReplayOutcome
 from irfuzz.oracle.cradle_distances import CLASS_BINS, MAD_BINS, Inconsistency, Metric, unique
 from irfuzz.oracle.witnesses_and_blame import REFERENCE
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irfuzz.execute.onnxruntime_passes import excluded
-from irfuzz.search.coverage.call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.coverable_call_space import LEFT_OUT_KINDS, left_out
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.spec import load_specs
 

@@ -15,7 +15,7 @@ from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import TargetRun
 from irfuzz.frontends.onnx_file import save_file
 from irfuzz.oracle.verdict import Symptom
-from irfuzz.report.bundle import HANG_SECONDS, module_files, need_manifest
+from irfuzz.report.finding_folder_writer import HANG_SECONDS, module_files, need_manifest
 from irfuzz.report.repro_scripts.full_script import ReproSpec, can_run, repro_source
 from irfuzz.search.input_weight_evolution import EvolutionOutcome, EvolutionPlan, EvolutionWitness
 

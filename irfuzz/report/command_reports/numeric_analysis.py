@@ -8,10 +8,10 @@ from typing import Any
 
 import onnx
 
-from irfuzz.analyze.analysis import Alarm
-from irfuzz.analyze.warning_report import ExaminedWarning, WarningReport
+from irfuzz.analyze.numeric_range_analysis import Alarm
+from irfuzz.analyze.warning_examination import ExaminedWarning, WarningReport
 from irfuzz.errors import UsageError
-from irfuzz.export.module_files import npz_of
+from irfuzz.export.module_file_writing import npz_of
 from irfuzz.frontends.onnx_file import save_file
 
 SCHEMA = 1

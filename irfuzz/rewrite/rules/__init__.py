@@ -4,9 +4,10 @@ A rewrite promises bitwise equality or rounding errors only, and finds its sites
 promise true. It draws from the given choices alone, and what cannot be done returns ``Skipped`` before anything is
 edited.
 
-Read ``neutral_elements`` first: one builder and one table line each. Then ``inverse_movements``,
+Read ``neutral_operation_insertion`` first: one builder and one table line each. Then ``inverse_movement_insertion``,
 ``elementwise_equivalents`` and ``operator_decomposition``; ``convolution``, ``pooling``, ``separable_convolution`` and
-``image_scaling`` are for layers of images, ``recurrent_layout`` and ``recurrent_unrolling`` for RNN, GRU and LSTM.
+``pixel_value_scaling`` are for layers of images, ``recurrent_layout`` and ``recurrent_unrolling`` for RNN, GRU and
+LSTM.
 
 A new rewrite is a line in the ``REWRITES`` of its module, and a new module one line in ``rewrite_table``. Pattern and
 replacement stand in ``about``. Do not promise ``BITWISE`` if a sum changes its order.

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.mutate.patterns.near_misses import siblings
-from irfuzz.mutate.patterns.pattern_files import SubgraphPattern, patterns
-from irfuzz.search.coverage.call_coverage import Share
+from irfuzz.mutate.patterns.pattern_file_reader import SubgraphPattern, patterns
 from irfuzz.search.coverage.fusion_distance import distance
+from irfuzz.search.coverage.operator_call_coverage import Share
 
 if TYPE_CHECKING:
     import onnx_ir as ir

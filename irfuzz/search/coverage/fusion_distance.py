@@ -14,7 +14,15 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.value import fact_of
 from irfuzz.mutate.patterns.near_misses import siblings
 from irfuzz.mutate.patterns.pattern_draft import Sizes, bind, permutation, sizes_of
-from irfuzz.mutate.patterns.pattern_files import PERMUTATIONS, TYPES, Node, Number, Numbers, Operand, SubgraphPattern
+from irfuzz.mutate.patterns.pattern_file_reader import (
+    PERMUTATIONS,
+    TYPES,
+    Node,
+    Number,
+    Numbers,
+    Operand,
+    SubgraphPattern,
+)
 from irfuzz.spec import has_trait
 from irfuzz.spec.constraints.expression_functions import Undefined
 from irfuzz.spec.operator_registry import load_specs

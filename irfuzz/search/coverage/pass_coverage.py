@@ -12,7 +12,7 @@ from typing import Any
 
 from irfuzz.execute.onnxruntime_passes import excluded, rule_names, rules
 from irfuzz.execute.run_types import Exit, RunResult, Target
-from irfuzz.search.coverage.call_coverage import Share
+from irfuzz.search.coverage.operator_call_coverage import Share
 
 SCHEMA = 1
 

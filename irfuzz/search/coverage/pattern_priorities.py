@@ -18,7 +18,7 @@ from irfuzz.execute.onnxruntime_passes import rule_names
 from irfuzz.execute.run_types import Exit, RunResult
 from irfuzz.mutate.feature_counts import Feature
 from irfuzz.mutate.patterns.insert_pattern import feature_of
-from irfuzz.mutate.patterns.pattern_files import patterns
+from irfuzz.mutate.patterns.pattern_file_reader import patterns
 from irfuzz.search.coverage.pass_coverage import PassCoverage, version_of
 
 SCHEMA = 1

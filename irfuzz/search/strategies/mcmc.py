@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from irfuzz.choices import Choices
-from irfuzz.mutate.paper_operators import group
+from irfuzz.mutate.paper_mutator_lookup import group
 from irfuzz.search.strategies.parent_pool import ParentPool
 from irfuzz.search.strategies.strategy_protocol import MutationOutcome, P, Parent
 

@@ -11,7 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.facts import SequenceFact, TensorFact, tensors_in
-from irfuzz.spec.constraints.attribute_types import KINDS
+from irfuzz.spec.constraints.attribute_value_type_check import KINDS
 from irfuzz.spec.constraints.dimension_patterns import DimensionPattern, PatternItem
 from irfuzz.spec.constraints.expression import Expression, truth
 from irfuzz.spec.constraints.expression_functions import Undefined

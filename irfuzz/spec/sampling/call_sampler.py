@@ -11,7 +11,7 @@ from irfuzz.facts import Fact, TensorFact, tensors_in
 from irfuzz.spec.constraints.sequence_optional_inputs import type_text
 from irfuzz.spec.operator_spec import OpSpec, SampledCall, Unusual
 from irfuzz.spec.sampling.draw_attempt import DrawAttempt
-from irfuzz.spec.sampling.sampled_input import allowed_types
+from irfuzz.spec.sampling.sampled_input_planning import allowed_types
 from irfuzz.spec.sampling.value_drawing import DrawFailed, FeatureWeights, ImpossibleCall
 
 ATTEMPTS = 12

@@ -18,7 +18,13 @@ from irfuzz.spec.constraints.expression_functions import Undefined
 from irfuzz.spec.constraints.sequence_optional_inputs import always_nested, outer_of
 from irfuzz.spec.operator_spec import AttrSpec, FormalParameter, OpSpec, SampledCall, SampledInput, Unusual, ValueDomain
 from irfuzz.spec.sampling.draw_order import DrawStep, make_plan
-from irfuzz.spec.sampling.sampled_input import allowed_types, exact_input, fitting_types, given_input, value_range
+from irfuzz.spec.sampling.sampled_input_planning import (
+    allowed_types,
+    exact_input,
+    fitting_types,
+    given_input,
+    value_range,
+)
 from irfuzz.spec.sampling.value_drawing import (
     DrawFailed,
     FeatureWeights,

@@ -13,7 +13,7 @@ from irfuzz.choices import Choices
 from irfuzz.errors import SpecError
 from irfuzz.spec.constraints.expression import parse
 from irfuzz.spec.operator_spec import GeneratorCall
-from irfuzz.spec.sampling import tensor_generators
+from irfuzz.spec.sampling import operator_specific_generators
 
 Vector = tuple[int, ...]
 Generator = Callable[..., Any]
@@ -585,6 +585,6 @@ GENERATORS: dict[str, Generator] = {
     "concat_shapes": concat_shapes,
     "equation": equation,
     "einsum_shapes": einsum_shapes,
-    **tensor_generators.GENERATORS,
+    **operator_specific_generators.GENERATORS,
 }
 """What ``generate`` in ``ops/`` may call; the first argument, the choices, is implied. ``None`` means impossible."""

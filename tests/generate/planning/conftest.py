@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from irfuzz.execute.quick_runtime import QuickRuntime
+from irfuzz.execute.quickest_installed_runtime import QuickRuntime
 from irfuzz.generate.input_planning import TrialRun
 from irfuzz.ir.program import Program
 

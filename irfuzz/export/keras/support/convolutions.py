@@ -6,7 +6,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 
-from irfuzz.export.keras.support.models import filled, kind
+from irfuzz.export.keras.support.model_building_and_running import filled, kind
 
 
 def channels_last(x):

@@ -8,7 +8,7 @@ import json
 
 import keras
 
-from irfuzz.export.keras.support.models import with_weights
+from irfuzz.export.keras.support.model_building_and_running import with_weights
 
 OWN_STATE = (
     *("dtype", "trainable", "build_config", "quantization_config", "autocast"),

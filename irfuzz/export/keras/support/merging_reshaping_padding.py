@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import keras
 
-from irfuzz.export.keras.support.models import kind, symbolic
+from irfuzz.export.keras.support.model_building_and_running import kind, symbolic
 
 
 def merged(layer, operation, values):

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from irfuzz.export.keras.support.convolutions import channels_last, channels_second, zeros_around
-from irfuzz.export.keras.support.models import kind
+from irfuzz.export.keras.support.model_building_and_running import kind
 
 
 def max_pool(x, size, *, strides, padding="valid", pads=None):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from irfuzz.oracle.judged_case import Case
+from irfuzz.oracle.runs_to_judge import Case
 from irfuzz.oracle.verdict import Symptom, Verdict
 
 NAME = "nan-everywhere"
