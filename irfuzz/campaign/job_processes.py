@@ -126,7 +126,7 @@ class Processes:
     def _last_words(self, number: int) -> str:
         with self._layout.log(number).open("rb") as log:
             log.seek(0, os.SEEK_END)
-            log.seek(max(self._log_began.get(number, 0), log.tell() - 8192))
+            log.seek(max(self._log_began[number], log.tell() - 8192))
             lines = log.read().decode(errors="replace").strip().splitlines()
         return (lines[-1] if lines else "it said nothing").removeprefix(f"irfuzz job {number}: ")
 

@@ -6,21 +6,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import onnx.parser
 import pytest
 
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
-from irfuzz.campaign.targets.slow_runner import CUT_SHORT, SlowTargets, quick_and_slow
+from irfuzz.campaign.targets.slow_runner import CUT_SHORT, SlowTargets
 from irfuzz.campaign.targets.slow_sampling import SAMPLED, SLOW, Sampling, share_of
-from irfuzz.campaign.targets.start_reports import JobTargets, together
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
-from irfuzz.store.database import Database
 
 pytestmark = pytest.mark.backend
 
@@ -124,24 +121,3 @@ def test_a_run_that_the_campaign_cut_short_is_no_hang(
     monkeypatch.setattr(runner, "run", hangs)
     assert bool(campaign.slow.run(_testcase())) is judged
     assert campaign.counts[CUT_SHORT] == (not judged)
-
-
-@pytest.mark.unit
-def test_quick_and_slow() -> None:
-    assert quick_and_slow([QUICK, SLOW_ONE]) == ((QUICK,), (SLOW_ONE,))
-    assert quick_and_slow([SLOW_ONE, OTHER]) == ((SLOW_ONE, OTHER), ())  # somebody asked for that
-
-
-@pytest.mark.unit
-def test_what_jobs_say_of_their_targets(tmp_path: Path) -> None:
-    database = Database(tmp_path / "campaign.sqlite")
-    assert together([""]) is None
-    first, second = JobTargets(database, 0), JobTargets(database, 1)
-    first.use([replace(QUICK, version="1"), SLOW_ONE])
-    second.use([replace(QUICK, version="1"), SLOW_ONE])
-    first.drop(SLOW_ONE, "takes too long\nfar too long")
-    second.use([replace(SLOW_ONE, version="2")])
-    settings = database.settings()
-    told = together([settings["targets 0"], settings["targets 1"], ""])
-    assert told == {"used": {QUICK.name: "1", SLOW_ONE.name: "2"}, "absent": {SLOW_ONE.name: "takes too long"}}
-    database.close()

@@ -137,7 +137,7 @@ class _Reduction:
         self._seconds, self._seeds, self._progress, self._patience = seconds, seeds, progress, patience
         self._edits: int | None = None
         self._trace: Mapping[str, Any] | None = None
-        self._before = 0
+        self._before: int  # known with the state
         self._state: ReductionState | None = None
 
     def close(self) -> None:

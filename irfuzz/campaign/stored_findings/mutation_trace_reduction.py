@@ -53,14 +53,14 @@ def fewer_edits(
         found = False
         for start in reversed(range(0, len(edits), size)):
             fewer = edits[:start] + edits[start + size :]
-            if len(fewer) < len(edits) and (program := mutant(fewer)) is not None:
+            if (program := mutant(fewer)) is not None:
                 edits, best, found = fewer, program, True
-        if not found:
-            if size == 1:
-                break
-            size = max(1, size // 2)
+        if found:
+            size = min(size, len(edits))
+        elif size > 1:
+            size //= 2
         else:
-            size = max(1, min(size, len(edits)))
+            break
     if best is None:
         return None
     return replace(trace, edits=edits, sha256=sha256(best.to_bytes())), best

@@ -1,0 +1,458 @@
+"""Which disagreements wait, are counted or are looked into, and what those come to that do not show again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.triage import disagreement_handling
+from irfuzz.campaign.triage.case_queue import TriageCase
+from irfuzz.campaign.triage.disagreement_handling import (
+    CUT,
+    CUT_NODES,
+    MILLISECONDS,
+    SUSPECTS,
+    TIMES,
+    WORTH,
+    Triage,
+    _undecided,
+)
+from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter
+from irfuzz.campaign.triage.time_budget import GRACE
+from irfuzz.execute.run_types import Target
+from irfuzz.execute.runner import PATIENCE
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
+from irfuzz.ir.program import Program
+from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.store.database import Database
+
+pytestmark = pytest.mark.unit
+
+X = {"x": np.array([1, 2], np.float32)}
+TARGETS = (Target("bad", "bad"), Target("one", "one"), Target("two", "two"))
+VERDICT = Verdict("o", Symptom.DIFFERENCE, "bad", ("one", "two"), output="y", distance=1.0)
+SUSPECT = replace(VERDICT, suspect=True, doubt="sums may be added in another order")
+
+
+def program(*ops: str) -> Program:
+    names = ["x", *(f"v{n}" for n in range(1, len(ops))), "y"]
+    body = " ".join(f"{names[n + 1]} = {op} ({names[n]})" for n, op in enumerate(ops))
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) {{ {body} }}'
+    return Program.from_proto(onnx.parser.parse_model(text))
+
+
+WHOLE, SMALL = program("Relu", "Tanh"), program("Tanh")
+
+
+def finding(verdict: Verdict = VERDICT, whole: Program = WHOLE, **fields: Any) -> Finding:
+    case = FailingCase(whole, X)
+    return Finding(verdict, case, case, **fields)
+
+
+class Shelf:
+    """An archive that knows some targets, and notes what it is given."""
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+        self.again: set[str] = set()
+        self.likely = KnownFaultFilter()
+        self.suspects: list[tuple[Finding, str]] = []
+        self.taken: list[tuple[Finding, int]] = []
+        self.doubted: list[int] = []
+        self.comes_to = "findings"
+
+    def knows(self, verdict: Verdict, one: Program, *, doubted: int = 0) -> bool:
+        self.doubted.append(doubted)
+        return verdict.target in self.known
+
+    def recognises(self, verdict: Verdict, one: Program) -> bool:
+        return verdict.target in self.known
+
+    def count_again(self, key: str) -> bool:
+        return key in self.again
+
+    def keep_suspect(self, suspect: Finding, label: str = "suspect") -> Finding:
+        self.suspects.append((suspect, label))
+        return replace(suspect, doubted=len(self.suspects))
+
+    def take(self, found: Finding, way: Sequence[object]) -> str:
+        self.taken.append((found, len(tuple(way))))
+        return self.comes_to
+
+    replay = store = None
+
+
+@pytest.fixture
+def stopping() -> list[bool]:
+    """Whether the job was asked to end, as its last item says."""
+    return [False]
+
+
+@pytest.fixture
+def triage(tmp_path: Path, stopping: list[bool]) -> Triage:
+    """With an archive of the test and without time that passes."""
+    runner: Any = SimpleNamespace(targets=TARGETS)
+    database = Database(tmp_path / "c.sqlite")
+    made = Triage(Layout(tmp_path), database, runner, Config(reduce=5.0), lambda: stopping[-1], longest=7.0)
+    made._archive = Shelf()  # type: ignore[assignment]
+    made._likely = made._archive.likely
+    return made
+
+
+def shelf(triage: Triage) -> Shelf:
+    assert isinstance(triage._archive, Shelf)
+    return triage._archive
+
+
+def looked(triage: Triage, *found: Finding) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    triage.look(found, counts)
+    del counts[MILLISECONDS]
+    return +counts
+
+
+@pytest.mark.parametrize(
+    ("symptom", "doubt", "open_"),
+    [
+        (Symptom.DIFFERENCE, "it could not be measured", True),
+        (Symptom.NAN_INF, "it could not be measured", True),
+        (Symptom.REJECTION, "it could not be measured", False),
+        (Symptom.DIFFERENCE, "the distance does not exceed the bound", True),
+        (Symptom.NAN_INF, "the distance does not exceed the bound", False),
+        (Symptom.DIFFERENCE, "another reason", False),
+    ],
+)
+def test_which_suspects_may_become_findings_when_they_are_measured(symptom: Symptom, doubt: str, open_: bool) -> None:
+    assert _undecided(replace(SUSPECT, symptom=symptom, doubt=doubt)) is open_
+
+
+def test_a_stored_finding_is_recognised(triage: Triage) -> None:
+    assert triage.knows(VERDICT, WHOLE) is False
+    shelf(triage).known.add("bad")
+    assert triage.knows(VERDICT, WHOLE) is True
+
+
+# ---- what is seen ---------------------------------------------------------------------------
+
+
+def test_what_is_new_goes_through_the_pipeline(triage: Triage) -> None:
+    seen = finding()
+    assert looked(triage, seen) == {"findings": 1, "triaged": 1}
+    ((taken, steps),) = shelf(triage).taken
+    assert (taken, steps > 2) == (seen, True)
+    assert shelf(triage).suspects == []
+    assert looked(triage) == {}
+
+
+def test_what_its_message_tells_to_be_known_is_counted(triage: Triage) -> None:
+    shelf(triage).known.add("bad")
+    assert looked(triage, finding(), finding(SUSPECT)) == {"repeated": 2, "suspect runs": 1}
+    assert (shelf(triage).taken, shelf(triage).suspects) == ([], [])
+
+
+def test_what_is_only_in_doubt_until_it_is_measured_is_no_suspect(triage: Triage) -> None:
+    verdict = replace(SUSPECT, doubt="it could not be measured")
+    assert looked(triage, finding(verdict)) == {"findings": 1, "triaged": 1}
+    assert shelf(triage).taken[0][0].verdict.suspect is False
+    assert shelf(triage).suspects == []
+
+
+def looks_into(triage: Triage, monkeypatch: pytest.MonkeyPatch, comes_to: str = "suspects open") -> list[Finding]:
+    """The suspects that are looked into."""
+    seen: list[Finding] = []
+
+    def look_into(suspect: Finding) -> str:
+        seen.append(suspect)
+        return comes_to
+
+    monkeypatch.setattr(triage._suspects, "look_into", look_into)
+    return seen
+
+
+def long(count: int) -> Program:
+    return program(*["Tanh"] * count)
+
+
+@pytest.mark.parametrize(
+    ("change", "whole", "looked_into"),
+    [
+        ({}, WHOLE, True),
+        ({"invalid": True}, WHOLE, False),
+        ({"symptom": Symptom.CRASH}, WHOLE, False),
+        ({"symptom": Symptom.NAN_INF}, WHOLE, True),
+        ({}, long(CUT_NODES), True),
+        ({}, long(CUT_NODES + 1), False),
+    ],
+)
+def test_which_suspects_are_looked_into(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], whole: Program, looked_into: bool
+) -> None:
+    seen = looks_into(triage, monkeypatch)
+    counts = looked(triage, finding(replace(SUSPECT, **change), whole))
+    ((kept, label),) = shelf(triage).suspects
+    assert (kept.group != "", label, counts["suspect runs"]) == (True, "suspect", 1)
+    assert [(one.doubted, one.group) for one in seen] == ([(1, kept.group)] if looked_into else [])
+    assert (counts["suspects open"], counts["triaged"]) == (looked_into, looked_into)
+    assert (Symptom.CRASH in CUT, Symptom.NAN_INF in CUT) == (False, True)
+
+
+def test_of_a_group_of_suspects_the_first_few_are_looked_into(triage: Triage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first, and of those that come later the 1st, 2nd, 4th and 8th."""
+    seen = looks_into(triage, monkeypatch)
+    counts: Counter[str] = Counter()
+    numbers = []
+    for _ in range(9):
+        triage.look([finding(SUSPECT)], counts)
+        numbers.append(len(seen))
+    assert numbers == [1, 2, 3, 3, 4, 4, 4, 4, 5]
+    assert (counts["suspects open"], counts["suspects repeated"], counts["suspect runs"]) == (5, 4, 9)
+
+
+def test_a_suspect_of_a_known_fault_is_not_looked_into(triage: Triage, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = looks_into(triage, monkeypatch)
+    triage._likely.add(VERDICT, "", VERDICT, SMALL)
+    assert looked(triage, finding(SUSPECT)) == {"suspect runs": 1}
+    assert seen == []
+
+
+def test_a_likely_repetition_is_counted_but_for_the_1st_2nd_and_4th(triage: Triage) -> None:
+    triage._likely.add(VERDICT, "", VERDICT, SMALL)
+    counts = sum((looked(triage, finding()) for _ in range(4)), Counter())
+    assert counts == {"likely repeated": 1, "findings": 3, "triaged": 3}
+
+
+# ---- what waits -----------------------------------------------------------------------------
+
+
+def waits(verdict: Verdict = VERDICT, whole: Program = WHOLE, *, again: bool = False, **fields: Any) -> TriageCase:
+    return TriageCase(finding(verdict, whole, **fields), "", frozenset({"Tanh"}), 2, again)
+
+
+def test_nothing_is_looked_into_once_the_job_is_to_end(triage: Triage, stopping: list[bool]) -> None:
+    stopping.append(True)
+    assert looked(triage, finding()) == {"untriaged": 1}
+    stopping.append(False)
+    counts: Counter[str] = Counter()
+    triage.work(counts)
+    assert (counts["findings"], counts["triaged"], counts["untriaged"]) == (1, 1, 0)
+
+
+def test_what_came_to_nothing_is_not_counted_by_name(triage: Triage) -> None:
+    shelf(triage).comes_to = ""
+    assert looked(triage, finding()) == {"triaged": 1}
+
+
+def test_a_case_that_is_known_by_now_is_counted_for_its_suspect(triage: Triage) -> None:
+    shelf(triage).known.add("bad")
+    assert triage._look_into(waits(SUSPECT, doubted=3)) == "repeated"
+    assert shelf(triage).doubted == [3]
+
+
+def test_a_disagreement_that_became_known_while_it_waited(triage: Triage) -> None:
+    triage._likely.add(VERDICT, "", VERDICT, SMALL)
+    assert triage._look_into(waits()) == "", "the first time it waits again"
+    item = triage._waiting.take(lambda _: True)
+    assert item is not None
+    assert item.again is True
+    assert triage._look_into(item) == "findings", "another fault may hide behind it"
+    assert triage._look_into(waits()) == ""
+    assert triage._look_into(waits()) == "likely repeated", "the third"
+
+
+def test_a_suspect_whose_group_was_looked_into_while_it_waited(triage: Triage, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = looks_into(triage, monkeypatch)
+    item = waits(SUSPECT, group="g")
+    told = [triage._look_into(item) for _ in range(4)]
+    assert told == ["suspects open", "suspects open", "suspects open", "suspects repeated"]
+    assert triage._look_into(replace(item, again=True)) == "suspects open", "its turn was counted before"
+    assert len(seen) == 4
+    triage._likely.add(SUSPECT, "", SUSPECT, SMALL)
+    assert triage._look_into(replace(item, again=True)) == ""
+
+
+@pytest.mark.parametrize(("comes_to", "worth"), [("findings", 1.0), ("unreplayed", 1.0), ("repeated", 0.0)])
+def test_what_a_case_came_to_is_its_worth(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch, comes_to: str, worth: float
+) -> None:
+    told: list[float] = []
+    monkeypatch.setattr(triage._budget, "came_to", told.append)
+    shelf(triage).comes_to = comes_to
+    assert triage._look_into(waits()) == comes_to
+    assert told == [worth] == [WORTH.get(comes_to, 0.0)]
+    assert WORTH["findings of known issues"] == 0.5
+
+
+@pytest.mark.parametrize(("verdict", "part"), [(VERDICT, 1.0), (SUSPECT, SUSPECTS)])
+def test_suspects_have_half_of_the_time(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch, verdict: Verdict, part: float
+) -> None:
+    asked: list[tuple[str, float]] = []
+
+    def allows(target: str, of: float) -> bool:
+        asked.append((target, of))
+        return len(asked) > 1
+
+    monkeypatch.setattr(triage._budget, "allows", allows)
+    assert [triage._affords(waits(verdict)) for _ in range(2)] == [False, True]
+    assert asked == [("bad", part)] * 2
+
+
+def test_time_is_counted_for_the_target(triage: Triage, monkeypatch: pytest.MonkeyPatch) -> None:
+    took: list[tuple[str, float]] = []
+    monkeypatch.setattr(triage._budget, "took", lambda target, seconds: took.append((target, seconds)))
+    monkeypatch.setattr(disagreement_handling, "time", SimpleNamespace(monotonic=lambda: 12.5))
+    counts: Counter[str] = Counter()
+    triage._took("bad", 10.0, counts)
+    assert (took, counts) == ([("bad", 2.5)], {MILLISECONDS: 2500})
+
+
+# ---- what does not show again ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("explained", "as_it_was", "history", "told"),
+    [
+        ("suspect runs", True, "findings", "suspect runs"),
+        ("suspect runs", False, "findings", "suspect runs"),
+        ("", True, "findings", "findings"),
+        ("", True, "", "unrepeatable"),
+        ("", False, "findings", "unrepeatable"),
+    ],
+)
+def test_what_fresh_processes_do_not_show(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch, explained: str, as_it_was: bool, history: str, told: str
+) -> None:
+    monkeypatch.setattr(triage, "_explained", lambda one: explained)
+    monkeypatch.setattr(triage, "_depends_on_history", lambda one: history)
+    seen = finding()
+    assert triage._unseen(seen if as_it_was else replace(seen, case=FailingCase(SMALL, X)), [], []) == told
+
+
+@pytest.mark.parametrize(("explained", "told"), [("suspect runs", "suspect runs"), ("", "explained by rounding")])
+def test_what_all_witnesses_do_not_say(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch, explained: str, told: str
+) -> None:
+    monkeypatch.setattr(triage, "_explained", lambda one: explained)
+    assert triage._unheard(finding()) == told
+
+
+def bench(triage: Triage, verdicts: Callable[[int], list[Verdict]]) -> list[tuple[object, ...]]:
+    """Has runs judged so, by how often they were judged; gives what was run and judged."""
+    calls: list[tuple[object, ...]] = []
+
+    def run(case: FailingCase, targets: Sequence[Target], *, fresh: bool = True) -> list[str]:
+        calls.append(("run", len(targets), fresh))
+        return ["result"]
+
+    def judge(case: FailingCase, results: Sequence[object], *, invalid: bool) -> list[Verdict]:
+        calls.append(("judge", list(results), invalid))
+        return verdicts(sum(call[0] == "judge" for call in calls))
+
+    triage._bench = SimpleNamespace(run=run, judge=judge)  # type: ignore[assignment]
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "told", "kept"),
+    [
+        ([VERDICT], "", 0),
+        ([SUSPECT, VERDICT], "", 0),
+        ([SUSPECT], "suspect runs", 1),
+        ([replace(SUSPECT, target="one"), SUSPECT], "suspect runs", 1),
+        ([replace(SUSPECT, target="one")], "explained by rounding", 0),
+        ([replace(SUSPECT, symptom=Symptom.NAN_INF)], "explained by rounding", 0),
+        ([replace(VERDICT, target="one")], "explained by rounding", 0),
+        ([], "explained by rounding", 0),
+    ],
+)
+def test_what_measuring_explains(triage: Triage, verdicts: list[Verdict], told: str, kept: int) -> None:
+    calls = bench(triage, lambda times: verdicts)
+    seen = replace(finding(replace(VERDICT, invalid=True)), case=FailingCase(SMALL, X))
+    assert triage._explained(seen) == told
+    assert calls == [("judge", [], True)]
+    assert [(one.verdict, one.original is seen.case) for one, _ in shelf(triage).suspects] == [(SUSPECT, True)] * kept
+
+
+@pytest.mark.parametrize(
+    ("slow", "usual", "longest", "seconds"),
+    [
+        (False, 5.0, 7.0, 5.0),
+        (True, 5.0, 7.0, 7.0),
+        (True, 5.0, 3.0, 5.0),
+        (True, 5.0, 5.0 * PATIENCE + 1, 5.0 * PATIENCE),
+    ],
+)
+@pytest.mark.parametrize("ends", [False, True])
+def test_how_long_a_finding_is_made_small(
+    triage: Triage,
+    monkeypatch: pytest.MonkeyPatch,
+    stopping: list[bool],
+    slow: bool,
+    usual: float,
+    longest: float,
+    seconds: float,
+    ends: bool,
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def reduce_case(one: Program, inputs: object, still: object, **options: Any) -> SimpleNamespace:
+        asked.update(options, program=one)
+        return SimpleNamespace(program=SMALL, inputs=X)
+
+    monkeypatch.setattr(disagreement_handling, "reduce_case", reduce_case)
+    triage._runner.targets = (replace(TARGETS[0], slow=slow), *TARGETS[1:])
+    triage._longest = longest
+    assert triage._config.reduce == usual
+    stopping.append(ends)
+    watch: Any = SimpleNamespace(still=None, values_of=None, faulty_parts=lambda one, inputs: ["part"])
+    small = triage._shrunk(finding(), watch)
+    assert (small.program, small.inputs) == (SMALL, X)
+    assert (asked["program"], asked["seconds"], asked["starts"]) == (WHOLE, seconds, [] if ends else ["part"])
+
+
+@pytest.mark.parametrize(("runs", "told"), [(2, "findings"), (TIMES, "findings"), (TIMES + 1, "unrepeatable")])
+def test_what_shows_after_some_runs_in_one_process_is_a_finding(triage: Triage, runs: int, told: str) -> None:
+    calls = bench(triage, lambda times: [VERDICT] if times == runs - 1 else [])
+    assert triage._depends_on_history(finding()) == told
+    count = sum(call[0] == "run" for call in calls)
+    assert count == min(runs, TIMES) - 1
+    assert ("run", 3, False) in calls
+    if told == "unrepeatable":
+        assert [label for _, label in shelf(triage).suspects] == ["unrepeatable"]
+        assert shelf(triage).taken == []
+        return
+    ((taken, steps),) = shelf(triage).taken
+    assert (taken.verdict.runs, taken.verdict.limit, steps) == (runs, triage._config.memory, 2)
+    assert (taken.signature, taken.cause) == ("again|difference|bad", None)
+    assert taken.title.endswith(f", after {runs} runs in one process")
+    assert shelf(triage).suspects == []
+
+
+def test_what_depends_on_history_is_looked_into_once_for_a_target(triage: Triage) -> None:
+    calls = bench(triage, lambda times: [])
+    shelf(triage).again.add("again|difference|bad")
+    assert triage._depends_on_history(finding()) == "repeated"
+    assert calls == []
+
+
+@pytest.mark.parametrize(("late", "ends", "tries"), [(0.0, False, TIMES - 1), (0.5, False, 0), (0.0, True, 0)])
+def test_it_ends_with_the_job_or_after_some_time(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch, stopping: list[bool], late: float, ends: bool, tries: int
+) -> None:
+    calls = bench(triage, lambda times: [])
+    clock = iter([100.0])
+    later = 100.0 + GRACE + triage._config.reduce + late
+    monkeypatch.setattr(disagreement_handling, "time", SimpleNamespace(monotonic=lambda: next(clock, later)))
+    stopping.append(ends)
+    assert triage._depends_on_history(finding()) == "unrepeatable"
+    assert sum(call[0] == "run" for call in calls) == tries
