@@ -199,7 +199,9 @@ def _compare(
         return FormComparison(Answer.UNDECIDED, "difference", name, doubt)
     if exact or not paths[0].dtypes:
         return _differs(leaf, mine, its, place, "nothing on the way rounds")
-    if not is_float(mine.dtype) and not (paths[0].jumps and steady()):
+    if not is_float(mine.dtype):
+        if paths[0].jumps and steady():
+            return _differs(leaf, mine, its, place, "every step on the way is far from where it jumps")
         return FormComparison(Answer.UNDECIDED, "difference", name, "rounding errors may have decided it")
     least = max(floor(before, leaf, paths[0], measured=False), floor(after, leaf, paths[1], measured=False))
     distance = np.abs(mine.astype(np.float64) - its.astype(np.float64))
@@ -264,6 +266,7 @@ def _doubt(
             return blur
     if floats:
         finite = np.abs(mine[np.isfinite(mine)].astype(np.float64))
-        if finite.size and finite.max() >= min(huge(d) for d in (paths[0].dtypes | paths[1].dtypes | {mine.dtype})):
+        dtypes = frozenset({mine.dtype}).union(*(path.dtypes for path in paths))
+        if finite.size and finite.max() >= min(map(huge, dtypes)):
             return "magnitudes are close to an overflow"
     return ""

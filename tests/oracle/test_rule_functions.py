@@ -9,46 +9,10 @@ import numpy as np
 import pytest
 
 from irfuzz.oracle.onnx_rules import cast_rules, comparison_selection_rules, max_pooling
-from irfuzz.oracle.onnx_rules.known_elements import Elements, Rule, RuleCall, known, nan_in, need
+from irfuzz.oracle.onnx_rules.known_elements import Elements, RuleCall, known, nan_in, need
+from tests.oracle.rule_calls import DOUBLE, HALF, INF, INT8, INT64, NAN, OPEN, SINGLE, UINT8, ask, elements, same, told
 
 pytestmark = pytest.mark.unit
-
-NAN, INF = np.nan, np.inf
-HALF, SINGLE, DOUBLE, INT8, INT64, UINT8 = map(np.dtype, ("f2", "f4", "f8", "i1", "i8", "u1"))
-OPEN = None
-"""An element that the rule does not decide."""
-
-
-def elements(value: Any) -> Elements | None:
-    """Decided ones; lists are floats, and ``None`` among their numbers is open."""
-    if value is None or isinstance(value, Elements):
-        return value
-    if isinstance(value, np.ndarray):
-        return Elements.whole(value)
-    given = np.array(value, object)
-    sure = np.array([e is not None for e in given.ravel()], bool).reshape(given.shape)
-    return Elements(np.where(sure, given, 0.0).astype(np.float64), sure)
-
-
-def ask(
-    rule: Rule, *given: Any, version: int = 18, to: np.dtype | None = None, more: tuple[Any, ...] = (), **attrs: Any
-) -> Any:
-    """What a rule gives, as nested lists with ``None`` for open elements; ``None`` if it knows nothing."""
-    found = rule(RuleCall("", attrs, version, (to, *more)), [elements(g) for g in given])
-    if found is None:
-        return None
-    return told(found) if isinstance(found, Elements) else [told(e) for e in found if e is not None]
-
-
-def told(found: Elements) -> Any:
-    assert found.values.shape == found.decided.shape
-    return np.where(found.decided, found.values.astype(object), None).tolist()
-
-
-def same(found: Any, wanted: Any) -> bool:
-    """Whether nested lists are equal; NaN is equal to NaN, and a zero to one of its own sign alone."""
-    return repr(np.array(found, object).tolist()) == repr(np.array(wanted, object).tolist())
-
 
 CLIP, PLACE, TOP = comparison_selection_rules.clip, comparison_selection_rules.place, comparison_selection_rules.top
 HARD = comparison_selection_rules.hardmax
