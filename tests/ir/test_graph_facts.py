@@ -295,3 +295,14 @@ def test_what_reads_an_untyped_value_is_untyped() -> None:
     model = """<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>
         g (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) { z = acme.Unknown (x) y = Gemm (z, w) }"""
     assert shape_of(program(model), "y") == (2, 4)
+
+
+@pytest.mark.parametrize("outputs", [["y", ""], ["y", "z"], []])
+def test_a_constant_with_another_number_of_outputs_is_refused(outputs: list[str]) -> None:
+    proto = parser.parse_model(
+        HEAD + "g (float[2] x) => (float[2] o) { y = Constant <value_float = 1.0> () o = Relu (x) }"
+    )
+    del proto.graph.node[0].output[:]
+    proto.graph.node[0].output.extend(outputs)
+    with pytest.raises(InvalidProgram, match=f"Constant has {len(outputs)} outputs; expected one"):
+        Program.from_proto(proto)

@@ -12,7 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.facts import MAX_KNOWN_ELEMENTS, Element, Fact, TensorFact
+from irfuzz.facts import MAX_KNOWN_ELEMENTS, Dim, Element, Fact, TensorFact
 from irfuzz.ir.clone import clone
 from irfuzz.ir.fact_type_conversion import conflict, declared_fact, merge, only_names
 from irfuzz.ir.fast_mapping_access import entries
@@ -32,12 +32,16 @@ MAX_CALL_DEPTH = 32
 """Deepest nesting of subgraphs and functions that is inferred; deeper values stay untyped."""
 
 
+LARGEST_SIZE = (1 << 63) - 1
+"""Sizes are of type int64 in ONNX."""
+
+
 @lru_cache(maxsize=1 << 14)
 def infer_call(call: CallKey) -> tuple[Fact, ...]:
     """Facts of a call's outputs: ONNX's types, refined by partly known shapes, values and ranges.
 
     Raises:
-        InvalidProgram: ONNX finds the call ill-typed; the message names the operator.
+        InvalidProgram: ONNX finds the call ill-typed, or a size would not fit int64; the message names the operator.
     """
     if call.domain not in ("", "ai.onnx"):
         return _elsewhere(call)
@@ -55,7 +59,7 @@ def infer_call(call: CallKey) -> tuple[Fact, ...]:
     if shape_rule := SHAPE_RULES.get(call.op):
         ours = shape_rule(attrs, call.inputs, call.opset)
         wrong = call.op in with_trait("wrong_inferred_shape")
-        first = replace(first, shape=refine(None if wrong else first.shape, ours))
+        first = replace(first, shape=_held_by_int64(refine(None if wrong else first.shape, ours), call.op))
     elif first.shape is None and call.op in with_trait("broadcast_shape"):
         first = replace(first, shape=_broadcast_shape(call))
     value_rule = VALUE_RULES.get(call.op)
@@ -260,6 +264,8 @@ class Inference:
         if function is not None:
             return self._function(function, node, inputs, where, depth)
         if is_constant(node):
+            if len(node.outputs) != 1:
+                raise InvalidProgram(f"{where}: Constant has {len(node.outputs)} outputs; expected one")
             fact = fact_of_constant(node.attributes)
             return self._operator(node, (), where) if fact is None else [fact]
         refers = False
@@ -307,6 +313,18 @@ class Inference:
         inner.graph(body, f"{where}: ", depth + 1)
         found = [fact_of(v) for v in body.outputs]
         return (found + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
+
+
+def _held_by_int64(shape: tuple[Dim, ...] | None, op: str) -> tuple[Dim, ...] | None:
+    """The shape, if each of its sizes is one that a tensor can have.
+
+    Raises:
+        InvalidProgram: one is too large.
+    """
+    for size in shape or ():
+        if isinstance(size, int) and size > LARGEST_SIZE:
+            raise InvalidProgram(f"{op} gives a size of {size}; expected at most {LARGEST_SIZE}, the largest int64")
+    return shape
 
 
 def _defined(op: str, opset: int | None, domain: str) -> bool:

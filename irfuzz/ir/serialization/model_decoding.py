@@ -13,6 +13,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.fact_type_conversion import conflict, declared_fact
 from irfuzz.ir.serialization.checked_tensors import SparseTensor
+from irfuzz.ir.serialization.function_call_check import check_calls
 from irfuzz.ir.serialization.lazy_tensor import Held
 from irfuzz.ir.serialization.model_encoding import value_bytes
 from irfuzz.ir.serialization.preserved_unsupported_fields import (
@@ -34,6 +35,9 @@ from irfuzz.ir.serialization.tensor_type_attribute_decoding import (
 )
 from irfuzz.ir.value import new_value
 
+NEWEST_VERSION = (1 << 31) - 1
+"""Of an operator set; onnx's table of schemas counts in 32 bits."""
+
 Scopes = list[dict[str, ir.Value]]
 """Values that can be read, outermost graph first."""
 
@@ -46,7 +50,7 @@ def decode(source: onnx.ModelProto | bytes, held: Held | None = None) -> tuple[i
     Raises:
         InvalidProgram: it is not an ONNX model, is deeper nested than protobuf reads, has fields that
             this version of ONNX does not know, breaks the structure of ONNX (names, order of nodes,
-            sizes of tensors), or says something that can neither be held nor carried.
+            sizes of tensors, functions that call themselves), or says something that can neither be held nor carried.
     """
     proto = _known(source) if held is not None and isinstance(source, onnx.ModelProto) else _parse(source)
     if not proto.HasField("graph"):
@@ -60,6 +64,7 @@ def decode(source: onnx.ModelProto | bytes, held: Held | None = None) -> tuple[i
         if function.identifier() in functions:
             raise InvalidProgram(f"function '{function.domain}::{function.name}' is defined twice")
         functions[function.identifier()] = function
+    check_calls(graph, functions)
     model = ir.Model(
         graph,
         ir_version=proto.ir_version,
@@ -112,6 +117,11 @@ def _read_imports(protos: Sequence[onnx.OperatorSetIdProto], where: str) -> dict
             raise InvalidProgram(
                 f"{where} imports domain '{domain or 'ai.onnx'}' at opset {imports[domain]} and at {entry.version}; "
                 "expected one version"
+            )
+        if not -NEWEST_VERSION <= entry.version <= NEWEST_VERSION:
+            raise InvalidProgram(
+                f"{where} imports domain '{domain or 'ai.onnx'}' at opset {entry.version}; "
+                f"expected at most {NEWEST_VERSION}"
             )
     return imports
 
