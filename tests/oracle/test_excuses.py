@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import onnx.parser
 import pytest
 
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.ir.program import Program
+from irfuzz.oracle.dataflow.output_uncertainty_sources import Dataflow, OpenBehaviour
+from irfuzz.oracle.dataflow.unspecified_nan_inf import OpenSpecials
 from irfuzz.oracle.dispute import Dispute
-from irfuzz.oracle.excuses import ALONE, EXCUSES, as_markdown, excuse_of, verdict_on
+from irfuzz.oracle.excuses import ALONE, EXCUSES, Excuse, as_markdown, excuse_of, lacks_witness, verdict_on
+from irfuzz.oracle.numeric.dtype_thresholds import huge
 from irfuzz.oracle.refusal_excuses import SLOWEST_WITNESS
-from irfuzz.oracle.runs_to_judge import Case
-from irfuzz.oracle.verdict import Symptom
+from irfuzz.oracle.runs_to_judge import Case, Leaf
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 pytestmark = pytest.mark.unit
 
@@ -171,3 +177,187 @@ def test_a_resize_of_quantised_numbers_may_cut_off_or_round(parse, mode: str, ex
     )
     assert excuse_of(made) == ("within 1 steps of rounding" if excused else "")
     assert excuse_of(replace(made, distance=2.0)) == ""
+
+
+@pytest.mark.parametrize(("doubt", "lacks"), [(ALONE, True), ("", False), ("a witness differs from run to run", False)])
+def test_another_witness_may_settle_what_one_contradicts(doubt: str, lacks: bool) -> None:
+    assert lacks_witness(Verdict("o", Symptom.DIFFERENCE, "one:x", doubt=doubt)) == lacks
+
+
+SINGLE, HALF = np.dtype(np.float32), np.dtype(np.float16)
+HUGE = float(np.float32(huge(SINGLE)))
+BELOW = float(np.nextafter(np.float32(HUGE), np.float32(0)))
+QUIET = Dataflow(
+    ops=frozenset({"Neg"}), dtypes=frozenset({SINGLE}), roundings=1, jumps=(), rounds=False, quantised=0, random=(),
+    data_shaped=(), absorbed=0, step=0, fed=1, largest=1, specials=False, nan=False, unsaid=OpenSpecials(),
+    subnormal=False, open=(), hidden="",
+)  # fmt: skip
+RELU, LP = frozenset({"Relu"}), frozenset({"LpNormalization"})
+FLOATS, WHOLE, TRUTH = np.ones(2, np.float32), np.array([254, 0], np.uint8), np.ones(2, bool)
+FOUR = (*(Target(f"{n}:x", n) for n in ("two", "three", "four")),)
+
+
+CLEAR = {"specials": True, "numeric": True}
+PROGRAM = Program.from_proto(
+    onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg(x) }')
+)
+
+
+def yes() -> bool:
+    return True
+
+
+def named(
+    symptom: Symptom,
+    values: np.ndarray,
+    path: dict[str, Any],
+    numeric: bool | None = None,
+    top: float = 1.0,
+    **more: Any,
+) -> str:
+    """The name of the excuse of a dispute with such a path; ``numeric`` says what the shadow met, if there is one."""
+    shadow = None if numeric is None else SimpleNamespace(numeric=numeric)
+    case = SimpleNamespace(
+        expected_invalid=more.pop("invalid", False), magnitude=lambda leaf: top, whole_shadow=lambda: shadow,
+        again=lambda *_: (), inputs={"x": FLOATS}, program=PROGRAM,
+    )  # fmt: skip
+    leaf = Leaf("y", "y", None, {t.name: values for t in (ONE, *FOUR)})  # type: ignore[arg-type]
+    made = Dispute(
+        case, symptom, ONE, more.pop("witnesses", (TWO, THREE)), path=replace(QUIET, **path), leaf=leaf, **more
+    )  # type: ignore[arg-type]
+    return verdict_on(made, "o", ()).excuse
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "excuse"),
+    [
+        ({}, {}, ""),
+        ({}, {"blurred": True}, "moved-by-rounding"),
+        ({}, {"firm": False}, "no-witnesses"),
+        ({}, {"invalid": True}, "invalid-on-purpose"),
+        ({}, {"ruled": True, "firm": False}, "no-witnesses"),
+        ({}, {"ruled": True, "blurred": True}, ""),
+        ({"open": (OpenBehaviour("Cast: out_of_range", specials_only=False),)}, {}, "undefined"),
+        ({"open": (OpenBehaviour("Clip: nan", specials_only=True),)}, {}, ""),
+        ({"open": (OpenBehaviour("Clip: nan", specials_only=True),)}, {"specials": True}, "undefined"),
+        ({"jumps": ("Floor",)}, {}, "unmeasured-jump"),
+        ({"jumps": ("Floor",)}, {"measured": yes}, ""),
+        ({"jumps": ("Floor",)}, {"settled": yes}, ""),
+        ({"unsaid": OpenSpecials(RELU)}, {}, ""),
+        ({"unsaid": OpenSpecials(RELU), "nan": True}, {"specials": True}, "unsafe-specials"),
+        ({"unsaid": OpenSpecials(RELU), "nan": True}, {"specials": True, "witnesses": FOUR}, ""),
+        ({"unsaid": OpenSpecials(RELU), "nan": True}, {"specials": True, "witnesses": FOUR, "firm": True}, ""),
+        ({"unsaid": OpenSpecials(RELU | LP), "nan": True}, {"specials": True, "witnesses": FOUR}, "unsafe-specials"),
+        # If no NaN occurs, operators that do no more than compare are safe.
+        ({"unsaid": OpenSpecials(RELU)}, {"specials": True}, "unsafe-specials"),
+        ({"unsaid": OpenSpecials(RELU)}, {"specials": True, "numeric": False}, "unsafe-specials"),
+        ({"unsaid": OpenSpecials(RELU)}, CLEAR, ""),
+        ({"unsaid": OpenSpecials(RELU, LP)}, CLEAR, "unsafe-specials"),
+        ({"unsaid": OpenSpecials(LP, RELU)}, {**CLEAR, "witnesses": FOUR}, "unsafe-specials"),
+        ({"hidden": "Log before Relu"}, {}, "blurred-inside"),
+        ({"hidden": "Log before Relu"}, {"clean": yes}, ""),
+        ({"hidden": "Log before Relu"}, {"settled": yes}, ""),
+        ({"hidden": "Log before Relu", "dtypes": frozenset()}, {}, ""),
+        ({"overflowing": "MatMul"}, {"settled": yes}, "blurred-inside"),
+        ({}, {"top": HUGE}, "large-output"),
+        ({}, {"top": BELOW}, ""),
+        ({}, {"distance": 1.0, "spread": 1.0}, "within-spread"),
+        ({}, {"distance": 1.1, "spread": 1.0}, ""),
+    ],
+)  # fmt: skip
+def test_excuses_of_floats_that_differ(path: dict[str, Any], more: dict[str, Any], excuse: str) -> None:
+    assert named(Symptom.DIFFERENCE, FLOATS, path, **more) == excuse
+
+
+STEPS = {"rounds": True, "quantised": 1, "jumps": ("QuantizeLinear",)}
+NARROW = {"dtypes": frozenset({HALF})}
+TWICE = {"rounds": True, "quantised": 2}
+
+
+@pytest.mark.parametrize(
+    ("values", "path", "more", "excuse"),
+    [
+        (WHOLE, {}, {}, "unmeasured-step"),
+        (WHOLE, {}, {"measured": yes}, ""),
+        (WHOLE, {"dtypes": frozenset()}, {}, ""),
+        (WHOLE, {"specials": True, "unsaid": OpenSpecials(converts=frozenset({"Cast"}))}, {"measured": yes},
+         "converted-specials"),
+        (WHOLE, {"unsaid": OpenSpecials(converts=frozenset({"Cast"}))}, {"measured": yes}, ""),
+        (WHOLE, {"specials": True}, {"measured": yes}, ""),
+        (FLOATS, {"specials": True, "unsaid": OpenSpecials(converts=frozenset({"Cast"}))}, {}, ""),
+        (WHOLE, {"rounds": True}, {"measured": yes, "distance": 1.0}, "within-steps"),
+        (WHOLE, {"rounds": True}, {"measured": yes, "distance": 1.5}, ""),
+        (WHOLE, {"rounds": True}, {"measured": yes}, ""),
+        (WHOLE, {}, {"measured": yes, "distance": 1.0}, ""),
+        (TRUTH, {"rounds": True}, {"measured": yes, "distance": 1.0}, ""),
+        (WHOLE, STEPS, {"measured": yes, "distance": 1.0}, ""),
+        (WHOLE, {**STEPS, "jumps": ("Floor",)}, {"measured": yes, "distance": 1.0}, "within-steps"),
+        (WHOLE, {**STEPS, "interpolates": True}, {"measured": yes, "distance": 1.0}, "within-steps"),
+        (WHOLE, {**STEPS, **NARROW}, {"measured": yes, "clean": yes, "distance": 1.0}, "within-steps"),
+        (WHOLE, {**STEPS, **NARROW}, {"measured": yes, "clean": yes, "distance": 1.5}, ""),
+        (WHOLE, TWICE, {"measured": yes, "distance": 8.0}, "within-steps"),
+        (WHOLE, TWICE, {"measured": yes, "distance": 8.1}, ""),
+        (WHOLE, {**TWICE, "quantised": 99}, {"measured": yes, "distance": 127.0}, "within-steps"),
+        (WHOLE, {**TWICE, "quantised": 99}, {"measured": yes, "distance": 128.0}, ""),
+    ],
+)  # fmt: skip
+def test_excuses_of_whole_numbers_that_differ(
+    values: np.ndarray, path: dict[str, Any], more: dict[str, Any], excuse: str
+) -> None:
+    assert named(Symptom.DIFFERENCE, values, path, **more) == excuse
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "excuse"),
+    [
+        ({}, {}, ""),
+        ({"largest": HUGE}, {}, "large-magnitudes"),
+        ({"largest": BELOW}, {"clean": yes}, ""),
+        ({"largest": HUGE}, {"settled": yes}, ""),
+        ({"absorbed": HUGE}, {}, "large-magnitudes"),
+        ({"values": HUGE}, {}, "large-magnitudes"),
+        ({"dtypes": frozenset({HALF})}, {}, "narrow"),
+        ({"dtypes": frozenset({HALF})}, {"settled": yes}, ""),
+        ({"ops": frozenset({"Exp"})}, {}, "explosive"),
+        ({"ops": frozenset({"Exp"}), "specials": True}, {}, ""),
+        ({"ops": frozenset({"Exp"})}, {"settled": yes}, ""),
+        ({"ops": frozenset({"Sqrt"})}, {}, "edged"),
+        ({"ops": frozenset({"Sqrt"}), "specials": True}, {}, ""),
+        ({"ops": frozenset({"Sqrt"})}, {"measured": yes}, ""),
+        ({"ops": frozenset({"Sqrt"})}, {"settled": yes}, ""),
+        ({"jumps": ("Floor",)}, {}, "unmeasured-jump-of-specials"),
+        ({"jumps": ("Floor",)}, {"measured": yes}, ""),
+        ({"open": (OpenBehaviour("Clip: nan", specials_only=True),)}, {}, "undefined"),
+    ],
+)
+def test_excuses_of_nan_and_infinities(path: dict[str, Any], more: dict[str, Any], excuse: str) -> None:
+    values = FLOATS * np.float32(path.get("values", 1.0))
+    assert named(Symptom.NAN_INF, values, {k: v for k, v in path.items() if k != "values"}, **more) == excuse
+
+
+CALL, ELEMENTS = (OpenBehaviour(f"Cast: {name}", specials_only=False) for name in ("broken_rule", "out_of_range"))
+
+
+@pytest.mark.parametrize(
+    ("symptom", "path", "more", "excuse"),
+    [
+        (Symptom.WRONG_SHAPE, {"data_shaped": ("NonZero",)}, {}, "computed-shape"),
+        (Symptom.WRONG_SHAPE, {"data_shaped": ("NonZero",)}, {"steady_shape": yes}, ""),
+        (Symptom.WRONG_SHAPE, {"data_shaped": ("NonZero",)}, {"fixed_shape": True}, ""),
+        (Symptom.WRONG_DTYPE, {"data_shaped": ("NonZero",)}, {}, ""),
+        (Symptom.WRONG_SHAPE, {"open": (CALL,)}, {}, "undefined-call"),
+        (Symptom.WRONG_SHAPE, {"open": (CALL,)}, {"fixed_shape": True}, "undefined-call"),
+        (Symptom.WRONG_SHAPE, {"open": (ELEMENTS,)}, {}, "undefined-call"),
+        (Symptom.WRONG_SHAPE, {"open": (ELEMENTS,)}, {"fixed_shape": True}, ""),
+        (Symptom.WRONG_DTYPE, {"open": (CALL,)}, {}, "undefined-call"),
+        (Symptom.WRONG_DTYPE, {"open": (ELEMENTS,)}, {}, ""),
+        (Symptom.WRONG_DTYPE, {}, {"blurred": True}, ""),
+    ],
+)
+def test_excuses_of_types_and_shapes(symptom: Symptom, path: dict[str, Any], more: dict[str, Any], excuse: str) -> None:
+    assert named(symptom, FLOATS, path, **more) == excuse
+
+
+def test_an_excuse_without_a_docstring_says_nothing() -> None:
+    assert Excuse("none", (Symptom.CRASH,), lambda dispute: "").about == ""
+    assert not Excuse("none", (Symptom.CRASH,), lambda dispute: "").of_rules

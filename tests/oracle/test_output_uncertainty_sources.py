@@ -1,0 +1,178 @@
+"""What blurs an output: roundings, steps, draws, constants that are added, and types on the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from irfuzz.execute.run_types import Target
+from irfuzz.ir.program import Program
+from irfuzz.oracle.dataflow.output_uncertainty_sources import Dataflow, path_to
+from irfuzz.oracle.dataflow.unspecified_nan_inf import OpenSpecials
+from irfuzz.spec import load_specs
+
+pytestmark = pytest.mark.unit
+
+SINGLE, HALF = np.dtype(np.float32), np.dtype(np.float16)
+HEAD = '<ir_version: 8, opset_import: ["" : 18, "own" : 1]>\n'
+
+
+def path(text: str, **fed: Any) -> Dataflow:
+    program = Program.from_proto(onnx.parser.parse_model(HEAD + text))
+    return path_to(program, program.graph.outputs[0], fed, load_specs())
+
+
+def of(nodes: str, constants: str = "float c = {2}") -> Dataflow:
+    return path(f"g (float[4,8] x) => (y) <{constants}> {{ {nodes} }}", x=np.ones((4, 8), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "roundings"),
+    [
+        ("y = Identity(x)", 1),
+        ("y = Exp(x)", 2),
+        ("a = Exp(x)  y = Exp(a)", 3),
+        ("y = ReduceSum<keepdims = 0>(x)", 33),
+        ("t = Transpose(x)  y = MatMul(x, t)", 9),
+        ("y = own.Mystery(x)", 65),
+    ],
+)
+def test_roundings_are_counted_by_their_terms(nodes: str, roundings: float) -> None:
+    assert of(nodes).roundings == roundings
+
+
+@pytest.mark.parametrize(
+    ("nodes", "constants", "absorbed"),
+    [
+        ("y = Add(x, c)", "float c = {1e6}", 1e6),
+        ("y = Add(c, x)", "float c = {-1e6}", 1e6),
+        ("y = Sub(x, c)", "float c = {3}", 3),
+        ("y = Mul(x, c)", "float c = {1e6}", 0),
+        ("a = Add(x, c)  b = Add(a, d)  y = Neg(b)", "float c = {3}, float d = {5}", 5),
+        # A Sigmoid leaves nothing of it.
+        ("a = Add(x, c)  y = Sigmoid(a)", "float c = {1e6}", 0),
+        ("a = Add(x, c)  y = Neg(a)", "float c = {1e31}", 0),  # a mask
+    ],
+)
+def test_constants_that_are_added(nodes: str, constants: str, absorbed: float) -> None:
+    assert of(nodes, constants).absorbed == np.float32(absorbed)
+
+
+@pytest.mark.parametrize("scale", ["0.5", "-0.5"])
+def test_the_largest_scale_is_the_step(scale: str) -> None:
+    nodes = "q = QuantizeLinear(x, s, z)  d = DequantizeLinear(q, t, z)  y = QuantizeLinear(d, t, z)"
+    found = of(nodes, f"float s = {{{scale}}}, float t = {{0.25}}, uint8 z = {{3}}")
+    assert (found.step, found.quantised, found.rounds) == (0.5, 2, True)
+    assert "QuantizeLinear" in found.jumps
+    assert of("y = Neg(x)").step == 0
+
+
+def test_scales_that_are_fed_count_too() -> None:
+    nodes = "q = QuantizeLinear(x, s)  d = DequantizeLinear(q, s)  y = QuantizeLinear(d, t)"
+    text = f"g (float[4] x, float s, float t) => (y) {{ {nodes} }}"
+    x, small, large = np.ones(4, np.float32), np.array(0.25, np.float32), np.array(0.75, np.float32)
+    assert path(text, x=x, s=small, t=large).step == 0.75
+    assert path(text, x=x, s=large, t=small).step == 0.75
+    assert path(text, x=x, s=small).step == 0.25
+    assert path(text, x=x).step == 0
+
+
+@pytest.mark.parametrize(
+    ("nodes", "random"),
+    [
+        ("y = RandomNormalLike(x)", ("RandomNormalLike",)),
+        ("a = RandomNormalLike(x)  y = Add(a, x)", ("RandomNormalLike",)),
+        ("a = RandomNormalLike(x)  b = Shape(a)  y = Neg(b)", ()),
+        ("y = Neg(x)", ()),
+        ("y = Dropout(x)", ()),
+        ("y = Dropout(x, r)", ()),
+        ("y = Dropout(x, r, t)", ("Dropout",)),
+        ("y = Dropout(x, , t)", ("Dropout",)),
+        ("y = Dropout(x, o, t)", ()),
+        ("y = Dropout(x, r, f)", ()),
+    ],
+)
+def test_draws_that_reach_the_output(nodes: str, random: tuple[str, ...]) -> None:
+    assert of(nodes, "float r = {0.5}, float o = {0}, bool t = {1}, bool f = {0}").random == random
+
+
+@pytest.mark.parametrize(
+    ("nodes", "jumps", "rounds", "shaped", "exact"),
+    [
+        ("y = Neg(x)", (), False, (), True),
+        ("y = Exp(x)", (), False, (), False),
+        ("y = Floor(x)", ("Floor",), True, (), True),
+        ("a = Greater(x, c)  y = Where(a, x, c)", ("Greater",), False, (), True),
+        ("a = Shape(x)  y = Equal(a, a)", (), False, (), False),
+        ("y = Cast<to = 7>(x)", ("Cast",), True, (), True),
+        ("y = Cast<to = 11>(x)", (), False, (), True),
+        ("y = Cast<to = 10>(x)", (), False, (), False),
+        ("y = NonZero(x)", ("NonZero",), False, ("NonZero",), True),
+        ("y, i = TopK(x, k)", (), False, (), True),
+        ("i, y = TopK(x, k)", ("TopK",), False, (), True),
+    ],
+)
+def test_jumps_shapes_and_exactness(
+    nodes: str, jumps: tuple[str, ...], rounds: bool, shaped: tuple[str, ...], exact: bool
+) -> None:
+    found = of(nodes, "float c = {2}, int64[1] k = {2}")
+    assert (found.jumps, found.rounds, found.data_shaped, found.exact) == (jumps, rounds, shaped, exact)
+
+
+def test_types_on_the_way() -> None:
+    assert of("a = Cast<to = 10>(x)  y = Cast<to = 1>(a)").dtypes == {SINGLE, HALF}
+    assert of("a = Shape(x)  y = Neg(a)").dtypes == frozenset()
+    assert of("a = Cast<to = 10>(x)  y = Cast<to = 1>(a)").narrow
+    assert not of("y = Neg(x)").narrow
+
+
+PLAIN = Dataflow(
+    ops=frozenset({"Neg"}), dtypes=frozenset({SINGLE}), roundings=1, jumps=(), rounds=False, quantised=0, random=(),
+    data_shaped=(), absorbed=0, step=0, fed=1, largest=1, specials=False, nan=False, unsaid=OpenSpecials(),
+    subnormal=False, open=(), hidden="",
+)  # fmt: skip
+ROOT = float(np.sqrt(float(np.finfo(np.float32).max)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "blur", "clean"),
+    [
+        ({}, "", ""),
+        ({"overflowing": "MatMul"}, "sums of products of MatMul", "sums of products of MatMul"),
+        ({"largest": ROOT}, "may overflow inside", ""),
+        ({"largest": np.nextafter(ROOT, 0)}, "", ""),
+        ({"largest": ROOT, "dtypes": frozenset()}, "", ""),
+        ({"subnormal": True}, "", ""),
+        ({"subnormal": True, "jumps": ("Floor",)}, "subnormal numbers", "subnormal numbers"),
+        ({"subnormal": True, "ops": frozenset({"Sqrt"})}, "reach Sqrt", "reach Sqrt"),
+        ({"dtypes": frozenset({HALF}), "jumps": ("Floor",)}, "half precision", ""),
+        ({"dtypes": frozenset({HALF})}, "", ""),
+        ({"hidden": "Log before Relu"}, "NaN may arise inside and be hidden (Log before Relu)", ""),
+    ],
+)
+def test_why_correct_components_may_differ_by_anything(fields: dict[str, Any], blur: str, clean: str) -> None:
+    found = replace(PLAIN, **fields)
+    for told, wanted in ((found.blur(), blur), (found.blur(clean=True), clean)):
+        assert wanted in told
+        assert bool(told) == bool(wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "told"),
+    [
+        ("tensorflow:xla", {"subnormal": True, "jumps": ("Floor",)}, "may reach Floor"),
+        ("tensorflow:xla", {"subnormal": True, "ops": frozenset({"Sqrt"})}, "may reach Sqrt"),
+        ("tensorflow:xla", {"jumps": ("Floor",)}, ""),
+        ("tensorflow:xla", {"jumps": ("Floor",), "ops": frozenset({"Exp"})}, "may reach Floor"),
+        ("tensorflow:xla", {"subnormal": True}, ""),
+        ("reference", {"subnormal": True, "jumps": ("Floor",)}, ""),
+    ],
+)
+def test_who_flushes_subnormal_numbers(name: str, fields: dict[str, Any], told: str) -> None:
+    found = replace(PLAIN, **fields).flushed(Target(name, name.partition(":")[0]))
+    assert told in found
+    assert bool(found) == bool(told)
