@@ -14,7 +14,20 @@ import pytest
 from irfuzz import __version__
 from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
-from irfuzz.findings.codec import finding_of, read_folder, row_of
+from irfuzz.findings.causes.cause_grouping import Cause
+from irfuzz.findings.codec import (
+    about_text,
+    about_with_versions,
+    explained_by,
+    finding_of,
+    grouped,
+    label_of,
+    read_folder,
+    row_of,
+    suspect_rank,
+    trace_text,
+    with_cases,
+)
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, VersionAnswer
 from irfuzz.ir.program import Program
@@ -152,3 +165,98 @@ def test_each_form_of_a_case_is_made_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert case.proto is case.proto
     assert case.inputs is case.inputs
     assert len(read) == 1
+
+
+def test_a_folder_says_a_field_a_line_without_odd_numbers() -> None:
+    verdict = replace(full().verdict, evidence={"spread": float("inf"), "shares": [float("nan"), 1.5]})
+    text = about_text(replace(full(), verdict=verdict))
+    assert text.startswith('{\n "schema": 1,\n "irfuzz": ')
+    about = json.loads(text)
+    assert (about["verdict"]["evidence"]["spread"], about["verdict"]["evidence"]["shares"]) == ("inf", ["nan", 1.5])
+    assert (about["suspect"], about["group"], about["cause"]["operators"]) == (False, "a|Relu", ["Relu"])
+    assert json.loads(about_text(replace(full(), cause=None)))["cause"] is None
+    assert about["versions"] == {"a:x": "1", "b": "1"}
+    assert "group" not in json.loads(about_text(replace(full(), group="")))
+
+
+def test_answers_of_versions_leave_the_rest_as_it_was() -> None:
+    shown = (VersionAnswer("a", "1", "e", shows=False), VersionAnswer("a", "2", "f", shows=True, previous="1"))
+    text = about_with_versions('{"label": "mine", "shown": []}', replace(full(), shown=shown))
+    assert text.startswith('{\n "label": "mine",\n "shown": [\n  {\n')
+    assert json.loads(text)["introduced"] == "2"
+
+
+CAUSE = Cause("a:x", Symptom.DIFFERENCE, by="kernel", operators=("Relu",), nodes=2)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "stored", "found"),
+    [
+        (1, CAUSE, (1, True)),
+        (2, CAUSE, (1, False)),
+        (3, CAUSE, (1, False)),
+        (1, replace(CAUSE, operators=("Tanh",)), None),
+        (1, None, None),
+    ],
+)
+def test_the_stored_finding_of_a_cause(nodes: int, stored: Cause | None, found: object) -> None:
+    texts = ["{}", json.dumps({} if stored is None else {"cause": stored.to_json()})]
+    assert explained_by(replace(full(), cause=replace(CAUSE, nodes=nodes)), texts) == found
+    assert explained_by(replace(full(), cause=None), texts) is None
+
+
+def test_findings_of_one_cause_stand_together_and_suspects_alone() -> None:
+    about = {"cause": CAUSE.to_json()}
+    assert grouped([about, {}, about]) == [[0, 2], [1]]
+    assert grouped([about, {**about, "suspect": True}]) == [[0], [1]]
+
+
+def test_the_rank_of_a_stored_suspect() -> None:
+    verdict = replace(full().verdict, suspect=True)
+    about = json.loads(about_text(replace(full(), verdict=verdict, cause=CAUSE)))
+    assert suspect_rank(about) == (0, True, True, -2.0, 2)
+    with pytest.raises(KeyError):
+        suspect_rank({"target": "a"})
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [('{"label": "mine"}', "mine"), ("{}", ""), ("[]", ""), ("no", ""), (None, "")],
+)
+def test_what_a_person_has_said_of_a_folder(tmp_path: Path, text: str | None, label: str) -> None:
+    if text is not None:
+        (tmp_path / "finding.json").write_text(text)
+    assert label_of(tmp_path) == label
+
+
+@pytest.mark.parametrize(("text", "trace"), [('{"a": 1}', {"a": 1}), ("[]", {}), ("no", {}), (None, {})])
+def test_how_a_program_was_made(tmp_path: Path, text: str | None, trace: object) -> None:
+    write_bundle(tmp_path / "it", replace(full(), calls=None))
+    path = tmp_path / "it" / "trace.json"
+    path.unlink()
+    if text is not None:
+        path.write_text(text)
+    assert read_folder(tmp_path / "it").trace == trace
+    assert trace_text(replace(full(), trace={})) == ""
+    assert trace_text(full()) == '{"edits": []}'
+
+
+@pytest.mark.parametrize("field", ["symptom", "target", "versions", "verdict"])
+def test_a_folder_that_lacks_a_field_says_which(tmp_path: Path, field: str) -> None:
+    write_bundle(tmp_path / "it", replace(full(), calls=None))
+    path = tmp_path / "it" / "finding.json"
+    about = json.loads(path.read_text())
+    del about[field]
+    path.write_text(json.dumps(about))
+    with pytest.raises(UsageError, match=f"expected {field} too"):
+        read_folder(tmp_path / "it")
+    with pytest.raises(UsageError, match=r"not the folder of a finding: .*No such file"):
+        read_folder(tmp_path)
+
+
+def test_models_come_later() -> None:
+    row = row_of(full())
+    bare = replace(full(), case=CASE, original=CASE)
+    whole = with_cases(bare, row)
+    assert (whole.case.model, whole.original.packed) == (row.model, row.original_inputs)
+    assert (whole.case.packed, whole.original.model) == (row.inputs, row.original_model)

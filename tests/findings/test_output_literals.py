@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irfuzz.findings.output_literals import MOST, answer_text, special
+from irfuzz.findings.output_literals import MOST, answer_text, element_place, special
 from irfuzz.oracle import Symptom
 
 pytestmark = pytest.mark.unit
@@ -25,6 +25,16 @@ TWO = np.array([[1.5, np.nan], [np.inf, 2.0]], np.float32)
         (np.array(["a", "b"], object), ((), (0,)), ""),
         (np.array(["a", "b"], object), None, ""),
         (np.zeros(MOST + 1), None, ""),
+        (np.zeros(65), None, ""),
+        (np.zeros(64, np.int8), None, f"np.array({[0] * 64}, 'int8')"),
+        (np.zeros((8, 8), np.int8), None, f"np.array({[[0] * 8] * 8}, 'int8')"),
+        (np.array([1.5], ml_dtypes.bfloat16), None, "np.array([1.5], 'float64')"),
+        (np.array(3), None, "3"),
+        (np.array(3), ((), ()), "3"),
+        (np.array(True), None, "True"),
+        (np.array([1 + 2j]), None, ""),
+        ([TWO], ((1,), (0, 0)), ""),
+        (None, ((0,), (0,)), ""),
         (TWO, ((), (7, 7)), ""),
     ],
 )
@@ -42,3 +52,39 @@ def test_a_whole_small_tensor_and_an_output_that_is_not_there() -> None:
     text = answer_text({"y": TWO}, "y", Symptom.DIFFERENCE, None)
     np.testing.assert_array_equal(eval(text, {"np": np}), TWO)
     assert answer_text({"y": TWO}, "z", Symptom.DIFFERENCE, None) == ""
+
+
+@pytest.mark.parametrize("symptom", [Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (TWO, "'float32[2, 2]'"),
+        (np.zeros(()), "'float64[]'"),
+        (np.array(["a"], object), "'string[1]'"),
+        (np.array(["a"]), "'string[1]'"),
+        (None, "'nothing'"),
+        ([TWO, np.zeros(3, np.int8)], repr("sequence of ['float32[2, 2]', 'int8[3]']")),
+        ([], "'sequence of []'"),
+    ],
+)
+def test_types_and_shapes_are_spelled_out(symptom: Symptom, value: object, text: str) -> None:
+    assert answer_text({"y": value}, "y", symptom, None) == text  # type: ignore[dict-item]
+    assert answer_text({"y": value}, "z", symptom, None) == ""  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("element", "output", "place"),
+    [
+        ("y[0, 3]", "y", ((), (0, 3))),
+        ("y[]", "y", ((), ())),
+        ("y[2][0, 3]", "y", ((2,), (0, 3))),
+        ("y[2][11][]", "y", ((2, 11), ())),
+        ("y[1][0]", "y[1]", ((), (0,))),
+        ("y", "y", None),
+        ("z[0]", "y", None),
+        ("y[a]", "y", None),
+        ("y[0]x", "y", None),
+    ],
+)
+def test_places_of_elements(element: str, output: str, place: object) -> None:
+    assert element_place(element, output) == place

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from irfuzz.findings.causes.cause_grouping import SMALL, Cause
-from irfuzz.findings.suspect_finding_rank import TINY, rank
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
+from irfuzz.findings.suspect_finding_rank import TINY, rank, ranked
 from irfuzz.oracle.verdict import Symptom, Verdict
 
 pytestmark = pytest.mark.unit
@@ -33,3 +35,30 @@ def _of(nodes: int) -> Cause:
 )
 def test_what_comes_sooner(sooner: tuple[object, ...], later: tuple[object, ...]) -> None:
     assert sooner < later
+
+
+@pytest.mark.parametrize(
+    ("verdict", "cause", "key"),
+    [
+        (_suspect(), None, (2, False, True, 0.0, 13)),
+        (_suspect(), _of(1), (0, False, True, 0.0, 1)),
+        (_suspect(), _of(2), (0, False, True, 0.0, 2)),
+        (_suspect(), _of(3), (1, False, True, 0.0, 3)),
+        (_suspect(), _of(12), (1, False, True, 0.0, 12)),
+        (_suspect(), _of(13), (2, False, True, 0.0, 13)),
+        (_suspect(0.0), _of(1), (0, False, True, 0.0, 1)),
+        (_suspect(0.5, distance=2.0), _of(1), (0, True, True, -4.0, 1)),
+        (_suspect(witnesses=()), _of(1), (0, False, True, 0.0, 1)),
+        (_suspect(witnesses=("a:x", "a@2", "a:y")), _of(1), (0, False, True, 0.0, 1)),
+        (_suspect(witnesses=("a:x", "b@2")), _of(1), (0, False, False, 0.0, 1)),
+    ],
+)
+def test_the_key(verdict: Verdict, cause: Cause | None, key: tuple[object, ...]) -> None:
+    assert rank(verdict, cause) == key
+
+
+def test_a_list_begins_with_the_likeliest() -> None:
+    case = FailingCase(b"", b"")
+    found = [Finding(_suspect(), case, case, cause=cause) for cause in (None, _of(5), _of(1))]
+    assert ranked(found) == [found[2], found[1], found[0]]
+    assert ranked([]) == []
