@@ -13,7 +13,7 @@ import pytest
 from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.stored_findings import archive as module
-from irfuzz.campaign.stored_findings.archive import CampaignArchive
+from irfuzz.campaign.stored_findings.archive import TIME_UP, CampaignArchive, words_of
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.findings.codec import finding_of, row_of
 from irfuzz.findings.failing_case import FailingCase
@@ -335,3 +335,117 @@ def test_what_a_known_issue_explains_is_counted_apart(
         one = finding(replace(VERDICT, message=f"message {len(known)}"))
         came_to.append(archive.take(replace(one, status=Status.CONFIRMED), [archive.replay]))
     assert came_to == ["findings", "findings of known issues"]
+
+
+@pytest.mark.parametrize(
+    ("symptom", "message", "words"),
+    [
+        (Symptom.REJECTION, "no", "no"),
+        (Symptom.CRASH, "no", ""),
+        (Symptom.DIFFERENCE, "no", ""),
+        (Symptom.HANG, "no", ""),
+    ],
+)
+def test_only_rejections_say_something(symptom: Symptom, message: str, words: str) -> None:
+    program = finding().case.program
+    assert words_of(replace(VERDICT, symptom=symptom, message=message), program) == words
+
+
+def test_names_and_numbers_are_taken_out_of_what_is_said() -> None:
+    program = finding().case.program
+    told = {words_of(replace(VERDICT, message=f"tensor 'y' has {n} elements"), program) for n in (3, 44)}
+    assert len(told) == 1
+    assert "'y'" not in told.pop()
+
+
+@pytest.mark.parametrize("symptom", [Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.PROTOCOL, Symptom.NAN_INF])
+def test_which_symptoms_are_known_by_their_message(layout: Layout, database: Database, symptom: Symptom) -> None:
+    archive = CampaignArchive(layout, database, Config())
+    found = finding(replace(VERDICT, symptom=symptom, output="y", stage="run"))
+    assert archive.recognises(found.verdict, found.case.program) is False
+    _keep(archive, found)
+    assert archive.recognises(found.verdict, found.case.program) is (symptom is not Symptom.NAN_INF)
+    assert database.finding(1).times == 1, "nothing is counted"
+
+
+def test_a_suspect_whose_message_is_known_is_explained(layout: Layout, database: Database) -> None:
+    archive = CampaignArchive(layout, database, Config())
+    _keep(archive, finding())
+    suspect = _suspect(archive)
+    assert archive.knows(VERDICT, finding().case.program, doubted=suspect.doubted) is True
+    assert [(row.times, row.status) for row in database.findings()] == [(2, "confirmed"), (1, "explained")]
+
+
+def test_a_signature_is_counted_if_it_is_stored(layout: Layout, database: Database) -> None:
+    archive = CampaignArchive(layout, database, Config())
+    assert archive.count_again("new") is False
+    stored = _keep(archive, finding())
+    assert isinstance(stored, Finding)
+    assert archive.count_again(stored.signature) is True
+    assert database.finding(1).times == 2
+
+
+@pytest.mark.parametrize(
+    ("patience", "status", "came_to", "folders"),
+    [
+        (0.0, Status.UNREPLAYED, "unfinished", ["suspects/0001-rejection-reference"]),
+        (0.0, Status.CONFIRMED, "findings", []),
+        (1000.0, Status.UNREPLAYED, "unreplayed", []),
+    ],
+)
+def test_what_its_script_has_not_shown_in_time_is_kept_apart(
+    layout: Layout,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    patience: float,
+    status: Status,
+    came_to: str,
+    folders: list[str],
+) -> None:
+    asked: dict[str, object] = {}
+
+    def write_shown(folder: Path, one: Finding, **options: object) -> Finding:
+        folder.mkdir()
+        asked.update(options, folder=folder)
+        return replace(one, status=status)
+
+    monkeypatch.setattr(module, "write_shown", write_shown)
+    archive = CampaignArchive(layout, database, Config(timeout=11.0, memory=5), patience=lambda: patience)
+    suspect = finding(replace(VERDICT, suspect=True))
+    target = replace(suspect.results[0].target, interpreter="/own/python")
+    other = RunResult(Target("b", "b", interpreter="/other"), Stage.RUN, Exit.OK)
+    suspect = replace(suspect, results=[other, replace(suspect.results[0], target=target)], job=4)
+    assert archive.take(suspect, [archive.replay]) == came_to
+    assert (asked["seconds"], asked["python"], asked["folder"]) == (132.0, "/own/python", layout.drafts / "job4")
+    assert not (layout.drafts / "job4").exists(), "the draft is removed"
+    assert _folders(layout) == folders
+    assert [finding_of(row).printed for row in database.findings()] == [TIME_UP] * len(folders)
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_a_suspect_is_kept_under_its_number(layout: Layout, database: Database, numbered: bool) -> None:
+    archive = CampaignArchive(layout, database, Config())
+    suspect = _suspect(archive)
+    assert suspect.doubted == 1
+    again = CampaignArchive(layout, database, Config()).keep_suspect(
+        suspect if numbered else replace(suspect, doubted=0)
+    )
+    assert again.doubted == (1 if numbered else 0), "its place is known, so it stays as it was"
+    (row,) = database.findings()
+    assert row.times == (1 if numbered else 2)
+    assert finding_of(row).group == "reference|difference|Relu|"
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"symptom": Symptom.DIFFERENCE}, "difference|reference|Relu"),
+        ({"symptom": Symptom.NAN_INF}, "nan-inf|reference|Relu"),
+        ({"symptom": Symptom.DIFFERENCE, "output": "x"}, "difference|reference|"),
+        ({"symptom": Symptom.DIFFERENCE, "output": "none"}, "difference|reference|"),
+        ({}, "rejection|reference|compile|no|Relu"),
+    ],
+)
+def test_the_place_of_a_suspect(change: dict[str, object], key: str) -> None:
+    verdict = replace(VERDICT, output="y")
+    assert module._suspect_key(finding(replace(verdict, **change)), "label") == f"label|{key}"  # type: ignore[arg-type]

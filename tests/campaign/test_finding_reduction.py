@@ -23,7 +23,7 @@ from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.reduce.resume_folder import ReductionState
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Status
-from tests.findings.test_pipeline import SMALL, TARGETS, TEXT, VERDICT, X, Refusing, case
+from tests.findings.test_pipeline import SMALL, TARGETS, TEXT, VERDICT, Refusing, X, case
 
 pytestmark = pytest.mark.unit
 

@@ -148,6 +148,75 @@ def test_a_fault_costs_one_program(tmp_path: Path, tiny: Path, monkeypatch: pyte
     assert (folder / "mutant.onnx").exists() == (STEPS.index(step) > STEPS.index("mutate"))
 
 
+@pytest.mark.parametrize(
+    ("step", "saves"), [("judge", False), ("keep", True), ("triage", True), ("schedule", False), ("execute", False)]
+)
+def test_what_took_long_is_saved_at_once(
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, step: str, saves: bool
+) -> None:
+    """What was wrong takes long to look into; a fault before anything was found out does not."""
+    monkeypatch.setattr(Recording, "fails", (step, 7))
+    told: list[tuple[int, bool, bool]] = []
+    advance = Job.advance
+
+    def noted(self: Job, *, passed: bool, save: bool) -> None:
+        told.append((self.iteration, passed, save))
+        advance(self, passed=passed, save=save)
+
+    monkeypatch.setattr(Job, "advance", noted)
+    job, _ = ran(tmp_path, tiny, monkeypatch)
+    assert job.counts["internal errors"] == 1
+    assert [one for one in told if one[1:] != (True, False)] == [(7, False, saves)]
+
+
+def test_runs_that_were_asked_for_besides_take_long(
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, advance = Recording.judge, Job.advance
+    long: list[int] = []
+
+    class More(int):
+        """The same runs and some more."""
+
+    def asked(self: Recording, testcase: Testcase, runs: int) -> tuple[int, list[str]]:
+        judge(self, testcase, runs)
+        return (More(runs) if testcase.iteration == 2 else runs), []
+
+    def noted(self: Job, *, passed: bool, save: bool) -> None:
+        long.extend([self.iteration] if save else [])
+        advance(self, passed=passed, save=save)
+
+    monkeypatch.setattr(Recording, "judge", asked)
+    monkeypatch.setattr(Recording, "triage", lambda self, testcase, runs, wrong: None)
+    monkeypatch.setattr(Job, "advance", noted)
+    ran(tmp_path, tiny, monkeypatch)
+    assert long == [2]
+
+
+@pytest.mark.parametrize(("more", "size"), [(0, 2), (1, 1)])
+def test_a_round_holds_so_many_bytes(
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, more: int, size: int
+) -> None:
+    """Beyond 16 bytes, which the first of a round has or exceeds here, no program is added."""
+    monkeypatch.setattr(loop, "ROUND_BYTES", 16)
+    sizes: list[int] = []
+    execute = Recording.execute
+
+    def noted(self: Recording, testcases: Sequence[Testcase]) -> list[int]:
+        self.refresh, self.most = 100, 16
+        sizes.append(len(testcases))
+        return execute(self, testcases)
+
+    monkeypatch.setattr(Recording, "execute", noted)
+    monkeypatch.setattr(
+        Recording, "mutate", lambda self, entry, parent, choices, n: Testcase(0, n, entry, parent, parent)
+    )
+    monkeypatch.setattr(Recording, "feed", lambda self, testcase, choices: replace(testcase, whole=b"x" * (16 + more)))
+    monkeypatch.setattr(Recording, "triage", lambda self, testcase, runs, wrong: None)
+    ran(tmp_path, tiny, monkeypatch, 7)
+    assert max(sizes) == size
+
+
 def test_a_job_gives_up_if_everything_fails(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Recording, "note", lambda self, step, iteration: 1 / 0)
     with pytest.raises(InternalError, match=f"^{jobs.HOPELESS} iterations in a row failed"):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import onnx
 import pytest
-from tests.campaign.test_parent_selection import row
 
 from irfuzz.campaign.config import Config
 from irfuzz.campaign.corpus.mutation_steering import (
@@ -34,6 +34,7 @@ from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.store.database import Database
+from tests.campaign.test_program_corpus import row
 
 pytestmark = pytest.mark.unit
 
@@ -82,6 +83,23 @@ def test_a_job_goes_on_with_what_it_learnt(tmp_path: Path) -> None:
     assert later.search.state() == steering.search.state()
     database.set(f"{LEARNT}0", '{"schema": 0}')
     assert started(database)[0].picked() == [0] * 6, "what another version has written is left alone"
+
+
+@pytest.mark.parametrize(("schema", "name", "read"), [(2, "", True), (1, "", False), (3, "", False), (2, "x", False)])
+def test_what_jobs_have_written_so_far_is_read(tmp_path: Path, schema: int, name: str, read: bool) -> None:
+    """A campaign is continued by later versions of irfuzz as well; only what means something else is left out."""
+    database = Database(tmp_path / "c.sqlite")
+    for n in range(1, 4):
+        database.add_program(row(n, n, ""))
+    corpus, steering = started(database)
+    work(corpus, steering, 0, 5)
+    steering.tell(database, 0, now=True)
+    text = database.settings()[f"{LEARNT}0"]
+    assert json.loads(text)["schema"] == 2
+    assert json.loads(text)["name"] == Config().search
+    database.set(f"{LEARNT}0", json.dumps({**json.loads(text), "schema": schema, "name": name or Config().search}))
+    again, _ = started(database)
+    assert again.picked() == (corpus.picked() if read else [0, 0, 0])
 
 
 class Planned:
@@ -147,6 +165,49 @@ def test_who_is_asked_which_passes_changed_a_program(tmp_path: Path) -> None:
     assert steering.asks(replace(mutant, iteration=ASKED + 1), 0) is None
     invalid = replace(mutant, edits=(edit(Relation.INVALID, "p"),), iteration=ASKED)
     assert steering.asks(invalid, 5) is None
+
+
+def test_what_draws_on_a_parent_are_worth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, steering, seed = steering_of(tmp_path)
+    monkeypatch.setattr(steering.aims, "worths", lambda digest: {"a": 4.0, "b": 3.0} if digest else {})
+    monkeypatch.setattr(steering.triggers, "favours", lambda: {"b": 0.5, "c": 0.25})
+    assert steering._favours(seed.entry) == {"a": 4.0, "b": 1.5, "c": 0.25}
+
+
+@pytest.mark.parametrize(("edited", "noted"), [(True, 1), (False, 0)])
+def test_only_mutants_avoid_what_they_hang_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: bool, noted: int
+) -> None:
+    _, steering, seed = steering_of(tmp_path)
+    told: list[tuple[object, ...]] = []
+    monkeypatch.setattr(steering.triggers, "add", lambda *given: told.append(given))
+    mutant = replace(seed, edits=(edit(pattern="p"),)) if edited else seed
+    targets = (Target("quick", "quick"), Target("slow", "slow", slow=True))
+    steering.disagreed(mutant, [], [RunResult(t, Stage.RUN, Exit.OK) for t in targets])
+    assert told == [([], mutant.program, ("p",), {"slow"})] * noted
+
+
+def test_a_mutant_that_could_not_be_made_is_told_to_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, steering, seed = steering_of(tmp_path)
+    learnt: list[object] = []
+    monkeypatch.setattr(steering.engine, "mutate", lambda *given, **options: None)
+    monkeypatch.setattr(steering.search, "learn", lambda *given: learnt.append(given[2]))
+    mutant, plan = steering.mutate(seed.entry, seed.parent, Choices.from_seed(1))
+    assert mutant is None
+    assert 1 <= len(plan) <= Config().edits
+    (outcome,) = learnt
+    assert (outcome.applied, outcome.gain, outcome.features) == ((), 0, 0)  # type: ignore[attr-defined]
+    assert outcome.nodes == seed.entry.nodes  # type: ignore[attr-defined]
+
+
+def test_what_a_mutant_brings_is_counted_once(tmp_path: Path) -> None:
+    _, steering, seed = steering_of(tmp_path, mutators=("insert-layer",))
+    made, plan = steering.mutate(seed.entry, seed.parent, Choices.from_seed(1))
+    assert made is not None
+    mutant = replace(seed, program=made.program, edits=made.edits, plan=plan)
+    features, keep = steering.count(mutant)
+    assert (features > 0, keep) == (True, True)
+    assert steering.count(mutant) == (0, False)
 
 
 def test_what_a_run_was_the_first_to_fire_is_credited_to_its_edits(tmp_path: Path) -> None:

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 from onnx import parser
 
-from irfuzz.campaign.corpus.program_corpus import CROWD, NODE, Corpus, CorpusEntry
+from irfuzz.campaign.corpus.program_corpus import CROWD, NODE, ROOM, Corpus, CorpusEntry
+from irfuzz.campaign.corpus.testcase import Testcase
 from irfuzz.choices import Choices
+from irfuzz.errors import InvalidProgram
+from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
+from irfuzz.mutate.model_interface.convert_opset import NEWEST
+from irfuzz.mutate.mutation_trace import Trace, program_sha256
+from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.search.strategies.weighted import CANDIDATES
 from irfuzz.store.database import Database, ProgramRow
 
@@ -76,3 +82,132 @@ def test_programs_stay_decoded_while_there_is_room(tmp_path: Path, monkeypatch: 
     assert again is not kept
     assert again.to_bytes() == kept.to_bytes()
     assert corpus._held == sum(size for _, size in corpus._decoded.values()) <= room
+
+
+def program(size: int) -> Program:
+    return Program.from_proto(parser.parse_model(MODEL.format(n=size)))
+
+
+def seeded(database: Database, *sizes: int) -> Corpus:
+    """A corpus of seeds with their traces."""
+    for size in sizes:
+        one, name = program(size), f"{size}.onnx"
+        trace = Trace.of_seed(one, name).to_text()
+        database.add_program(ProgramRow(one.digest, one.to_bytes(), name, "", trace, 0, -1, 0))
+    corpus = Corpus(database)
+    assert len(list(corpus.refresh())) == len(sizes)
+    return corpus
+
+
+def test_a_program_that_shows_something_new_is_stored_once(tmp_path: Path) -> None:
+    database = Database(tmp_path / "c.sqlite")
+    corpus = seeded(database, 1, 2)
+    entry, made = corpus.seed(0), program(7)
+    edit = Edit("m", 1, "site", (), next(r for r in Relation if r is not Relation.INVALID), "")
+    found = Testcase(3, 9, entry, program(1), made, (edit,), whole=made.to_bytes(), features=5)
+    assert corpus.add(found) is True
+    (new,) = corpus.take_new()
+    assert corpus.take_new() == []
+    assert (new.digest, new.seed, new.parent) == (made.digest, "1.onnx", entry.digest)
+    assert (new.features, new.job, new.iteration) == (5, 3, 9)
+    trace = Trace.from_text(new.trace)
+    assert (trace.edits, trace.sha256) == ((edit,), program_sha256(made))
+    assert [donor.digest for donor in trace.donors] == [program(1).digest, program(2).digest]
+    assert len(corpus) == 2
+    assert database.record(3, 10, 1, {}, [new]) == 1
+    assert [p.digest for p in corpus.refresh()] == [made.digest]
+    assert (len(corpus), corpus.seed_count) == (3, 2)
+    assert corpus.trace(corpus._entries[2]) == trace
+
+
+def test_seeds_are_the_donors(tmp_path: Path) -> None:
+    database = Database(tmp_path / "c.sqlite")
+    corpus = seeded(database, 1, 2, 3)
+    database.add_program(row(4, 1))
+    assert [p.digest for p in corpus.refresh()] == [program(4).digest]
+    digests = tuple(program(n).digest for n in (1, 2, 3))
+    assert (corpus.seed_count, corpus.digests(), len(corpus)) == (3, digests, 4)
+    assert corpus.seeds() == ["1.onnx", "2.onnx", "3.onnx"]
+    assert corpus.seed(2).digest == digests[2]
+    with pytest.raises(IndexError):
+        corpus.seed(3)
+    assert corpus.get(digests[0]).digest == digests[0]
+    assert corpus.get(digests[0]) is not corpus.get(digests[0]), "a private copy"
+    donors = corpus.donors()
+    assert [donor.seed.digest for donor in donors] == list(digests)
+    assert corpus.donors() is donors, "they are read once"
+
+
+@pytest.mark.parametrize(("nodes", "usual", "most"), [(5, 5, 5 + ROOM), (5, 6, 6), (5, 4, 5 + ROOM), (5, 200, 200)])
+def test_mutants_of_a_large_seed_may_be_larger(tmp_path: Path, nodes: int, usual: int, most: int) -> None:
+    corpus = Corpus(Database(tmp_path / "c.sqlite"))
+    corpus._sizes["s"] = nodes
+    assert corpus.most_nodes(CorpusEntry("d", "s", 0, 1), usual) == most
+    assert corpus.most_nodes(CorpusEntry("d", "another", 0, 1), 3) == 3
+
+
+def test_how_often_programs_were_parents_is_remembered_in_order(tmp_path: Path) -> None:
+    database = Database(tmp_path / "c.sqlite")
+    for n in range(1, 4):
+        database.add_program(row(n, n))
+    corpus = Corpus(database)
+    corpus.recall([4, 5])
+    assert len(list(corpus.refresh())) == 3
+    assert corpus.picked() == [4, 5, 0]
+
+
+@pytest.mark.parametrize(("crowd", "bar"), [(0, 1), (CROWD - 1, 1), (CROWD, 2)])
+def test_the_bar_rises_with_every_crowd(tmp_path: Path, crowd: int, bar: int) -> None:
+    corpus = Corpus(Database(tmp_path / "c.sqlite"))
+    corpus._entries = [CorpusEntry(str(n), "s", 1, 10) for n in range(crowd)]
+    assert corpus.bar() == bar
+
+
+class Sprouting:
+    """A search that takes the oldest program, and may take programs of one node."""
+
+    name = "sprouting"
+
+    def __init__(self, *, sprouts: bool) -> None:
+        self.sprouts = sprouts
+
+    def choose(self, entries: list[CorpusEntry], choices: Choices) -> CorpusEntry:
+        return entries[0]
+
+
+@pytest.mark.parametrize(("share", "takes", "drawn"), [(1.0, True, True), (1.0, False, False), (0.0, True, False)])
+def test_programs_of_one_node_are_drawn_as_often_as_their_share(
+    tmp_path: Path, share: float, takes: bool, drawn: bool
+) -> None:
+    database = Database(tmp_path / "c.sqlite")
+    database.add_program(row(1, 1))
+    corpus = Corpus(database, share)
+    list(corpus.refresh())
+    search = Sprouting(sprouts=takes)
+    picked = [corpus.pick(Choices.from_seed(n), search) for n in range(9)]  # type: ignore[arg-type]
+    assert [entry.seed in sprouts() for entry in picked] == [drawn] * 9
+    if drawn:
+        assert corpus.program(picked[0]) is sprouts()[picked[0].seed]
+        trace = corpus.trace(picked[0])
+        assert (trace.edits, trace.seed.name, trace.seed.digest) == ((), picked[0].seed, picked[0].digest)
+
+
+def test_none_of_a_newer_opset_is_drawn(tmp_path: Path) -> None:
+    corpus = Corpus(Database(tmp_path / "c.sqlite"), 1.0)
+    assert len(corpus._small) == len(sprouts_up_to(NEWEST))
+    oldest = min(one.opset for one in sprouts().values())
+    corpus.limit(oldest)
+    assert 0 < len(corpus._small) < len(sprouts_up_to(NEWEST))
+    assert {sprouts()[entry.seed].opset for entry in corpus._small} == {oldest}
+    corpus.limit(oldest - 1)
+    assert len(corpus._small) == len(sprouts()), "none is that old"
+
+
+def test_a_mutant_whose_edits_make_another_program_now_is_refused(tmp_path: Path) -> None:
+    corpus = seeded(Database(tmp_path / "c.sqlite"), 1)
+    (trace,) = corpus.donors()
+    same = ProgramRow(program(1).digest, b"", "s", "p", trace.to_text(), 0, 0, 0)
+    assert corpus._rebuilt(same).digest == program(1).digest
+    other = ProgramRow(program(2).digest, b"", "s", "p", trace.to_text(), 0, 0, 0)
+    with pytest.raises(InvalidProgram, match=r"its edits, made by irfuzz .*, make another one"):
+        corpus._rebuilt(other)

@@ -159,6 +159,122 @@ def test_what_is_tried_before_it_is_made_small(excuse: str, kind: str, count: in
     assert all(one is search._suspect.case.program for one, _ in tried[1:])
 
 
+class Seen:
+    """What is tried of a suspect, and which program proves it."""
+
+    def __init__(self, proves: Program | None = None) -> None:
+        self.proves, self.proof = proves, None
+        self.tried_so_far: list[Program] = []
+        self.open_: Verdict | None = None
+
+    def tried(self, one: Program, inputs: object) -> Finding | None:
+        self.tried_so_far.append(one)
+        return replace(SUSPECT, case=FailingCase(one, {})) if one is self.proves else None
+
+    def still_open(self, found: object, one: Program) -> Verdict | None:
+        return self.open_
+
+    def proved(self, found: object, one: Program, inputs: object, results: object) -> Finding | None:
+        return self.tried(one, inputs)
+
+    def still(self, one: Program, inputs: object) -> bool:
+        raise AssertionError("nothing is made small here")
+
+
+PART, REST = program("y = Tanh (x)"), program("y = Relu (x)")
+
+
+def searching(
+    monkeypatch: pytest.MonkeyPatch, seen: Seen, small: Program = PART, stops_at: int = 1 << 30
+) -> tuple[_Search, list[Finding]]:
+    """A search over two candidates, which asks so often before the job is to end; and the smaller cases it keeps."""
+    kept: list[Finding] = []
+    asked = iter(range(1 << 30))
+    search = object.__new__(_Search)
+    bench: Any = SimpleNamespace(run=lambda case, targets: ["r"], judge=lambda case, results, invalid: [])
+    search._means = replace(
+        means(keep_smaller=kept.append), bench=bench, stopping=lambda: next(asked) >= stops_at
+    )  # fmt: skip
+    search._suspect = search._left = replace(SUSPECT, doubted=7)
+    search._known, search._heard = [], ()
+    search._seen = seen  # type: ignore[assignment]
+    search._watch = SimpleNamespace(  # type: ignore[assignment]
+        faulty_parts=lambda one, inputs: [(PART, {}), (REST, {})], values_of=None
+    )
+
+    def reduce_case(one: Program, inputs: object, still: object, **options: Any) -> Any:
+        assert (one, still) == (WHOLE, seen.still)
+        assert (options["seconds"], len(options["starts"])) == (1.0, 2)
+        return SimpleNamespace(program=small, inputs={})
+
+    monkeypatch.setattr(suspect_proof_search, "reduce_case", reduce_case)
+    return search, kept
+
+
+@pytest.mark.parametrize(("proves", "tries"), [(PART, 1), (REST, 2), (WHOLE, 3)])
+def test_the_first_candidate_that_proves_it_is_the_proof(
+    monkeypatch: pytest.MonkeyPatch, proves: Program, tries: int
+) -> None:
+    seen = Seen(proves)
+    search, kept = searching(monkeypatch, seen)
+    found = search.proof()
+    assert found is not None
+    assert found.case.program is proves
+    assert len(seen.tried_so_far) == tries
+    assert kept == []
+
+
+@pytest.mark.parametrize(("stops_at", "tries"), [(0, 0), (1, 1)])
+def test_once_the_job_is_to_end_nothing_more_is_tried(
+    monkeypatch: pytest.MonkeyPatch, stops_at: int, tries: int
+) -> None:
+    seen = Seen(WHOLE)
+    search, kept = searching(monkeypatch, seen, stops_at=stops_at)
+    assert search.proof() is None
+    assert (len(seen.tried_so_far), kept) == (tries, [])
+
+
+def test_what_making_it_small_proves_is_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = program("y = Exp (x)")
+    seen = Seen(small)
+    search, _ = searching(monkeypatch, seen, small)
+    found = search.proof()
+    assert found is not None
+    assert found.case.program is small
+    assert seen.tried_so_far[-1] is small
+    seen.proof = SUSPECT  # type: ignore[assignment]
+    assert search._smaller([(PART, {}), (REST, {})]) is SUSPECT, "it ended the reduction"
+
+
+def test_a_case_that_was_made_small_as_the_job_ends_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    search, kept = searching(monkeypatch, Seen(PART), stops_at=0)
+    assert search._smaller([(PART, {}), (REST, {})]) is None
+    assert kept == []
+
+
+@pytest.mark.parametrize(
+    ("left", "doubted", "small", "stored"),
+    [
+        (True, 7, PART, True),
+        (True, 7, WHOLE, False),
+        (True, 0, PART, False),
+        (False, 7, PART, False),
+    ],
+)
+def test_a_smaller_case_with_the_same_doubt_stands_for_a_stored_suspect(
+    monkeypatch: pytest.MonkeyPatch, left: bool, doubted: int, small: Program, stored: bool
+) -> None:
+    seen = Seen()
+    verdict = replace(SUSPECT.verdict, doubt="still")
+    seen.open_ = verdict if left else None
+    search, kept = searching(monkeypatch, seen, small)
+    search._suspect = search._left = replace(SUSPECT, doubted=doubted)
+    assert search.proof() is None
+    assert [(one.verdict, one.case.program, one.doubted) for one in kept] == ([(verdict, small, 7)] if stored else [])
+    assert (search._left.verdict == verdict, search._left.case.program is small) == (left, left or small is WHOLE)
+    assert search._left.results == (["r"] if left else ())
+
+
 def test_means_stay_as_they_are() -> None:
     made = means()
     with pytest.raises(FrozenInstanceError):
