@@ -76,6 +76,7 @@ def test_a_reason_that_is_kept_is_counted_on() -> None:
     programs = [[ran("a"), ran("b", Exit.REJECTED, word)] for word in (*words, "a", "new")]
     counts = counted(*programs)
     assert counts["not compared: b: rejected at run: a."] == 2
+    assert sum(name.startswith("not compared: ") for name in counts) == 16
     assert "not compared: b: rejected at run: new." not in counts
 
 

@@ -97,6 +97,20 @@ def test_a_finding_is_made_small_and_written(tmp_path: Path, written: list[Any])
     assert again == outcome
 
 
+def test_those_are_heard_that_the_blamed_target_depends_on(
+    tmp_path: Path, written: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def concerned(blamed: Target, targets: Sequence[Target]) -> Sequence[Target]:
+        asked.append((blamed.name, *(t.name for t in targets)))
+        return targets
+
+    monkeypatch.setattr(finding_reduction, "concerned", concerned)
+    reduced(stored(), tmp_path)
+    assert asked == [("bad", "bad", "one", "two")]
+
+
 @pytest.mark.parametrize(("timeout", "patience"), [(9.0, 120.0), (11.0, 132.0)])
 def test_a_script_may_take_longer_if_a_run_may(
     tmp_path: Path, written: list[Any], timeout: float, patience: float
@@ -159,7 +173,7 @@ def test_edits_are_dropped_from_the_first_program(
 
     def fewer(trace: Trace, seeds: object, inputs: object, still: object) -> tuple[Trace, Program]:
         calls.append(tuple(edit.site for edit in trace.edits))
-        return replace(trace, edits=trace.edits[:1]), case(SMALL).program
+        return replace(trace, edits=trace.edits[:1]), case(TEXT).program
 
     monkeypatch.setattr(finding_reduction, "fewer_edits", fewer)
     options: dict[str, Any] = {"original": original, "seeds": {seed.digest: seed} if has_seeds else {}}
@@ -167,7 +181,7 @@ def test_edits_are_dropped_from_the_first_program(
     assert calls == ([("a", "b", "c")] if asked else [])
     assert outcome.edits == (1 if asked else None)
     assert len(written[0][1].trace.get("edits", ())) == (1 if asked else len(sites or ""))
-    assert (outcome.before, outcome.after) == (2, 1)
+    assert (outcome.before, outcome.after) == (2, 1), "what is left is made small"
     reduced(stored(trace=given), tmp_path, **options)
     assert len(calls) == asked, "another call goes on from there"
 

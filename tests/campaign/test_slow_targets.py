@@ -78,11 +78,11 @@ class Slow:
         self, program: Program, inputs: dict[str, Any], targets: Sequence[Target], tag: str = ""
     ) -> list[RunResult]:
         self.now += self.runs_for
-        self.told.append(("runs", tag, [t.version for t in targets], program.graph[0].op_type, sorted(inputs)))
+        self.told.append(("runs", tag, [t.version for t in targets], program.graph[0].op_type, inputs["x"].tolist()))
         return [RunResult(targets[0], Stage.RUN, self.exit)]
 
 
-WARM_RUN = ("runs", "", ["1"], "Add", ["x"])
+WARM_RUN = ("runs", "", ["1"], "Add", [1.0, 1.0])
 
 
 def test_nothing_runs_if_it_is_nobodys_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_the_first_turn_starts_a_target_and_the_second_runs_a_program(monkeypatc
     slow.told.clear()
     (result,) = slow.targets.run(case_of())
     assert result.target == slow.started_as
-    assert slow.told == [("runs", "3/4", ["1"], "Neg", ["x"]), ("ran", "1", 2.0)]
+    assert slow.told == [("runs", "3/4", ["1"], "Neg", [1.0, -2.0]), ("ran", "1", 2.0)]
     assert slow.counts == {}
 
 

@@ -99,7 +99,7 @@ def test_witnesses_that_are_missing_are_called_once(
     suspects = Suspects(means(runner, longest), lambda finding: "")
     for _ in range(2):
         suspects._call_witnesses()
-    assert tuple(asked) == names[1:]
+        assert tuple(asked) == names[1:]
     assert [target.name for target in runner.targets] == [WITNESSES[0], *names[2:]]
 
 
@@ -175,6 +175,7 @@ class Seen:
         return self.open_
 
     def proved(self, found: object, one: Program, inputs: object, results: object) -> Finding | None:
+        assert (found, results) == ([], ["r"])
         return self.tried(one, inputs)
 
     def still(self, one: Program, inputs: object) -> bool:
@@ -191,7 +192,9 @@ def searching(
     kept: list[Finding] = []
     asked = iter(range(1 << 30))
     search = object.__new__(_Search)
-    bench: Any = SimpleNamespace(run=lambda case, targets: ["r"], judge=lambda case, results, invalid: [])
+    bench: Any = SimpleNamespace(
+        run=lambda case, targets: ["r"], judge=lambda case, results, invalid: [] if not invalid else [SUSPECT.verdict]
+    )
     search._means = replace(
         means(keep_smaller=kept.append), bench=bench, stopping=lambda: next(asked) >= stops_at
     )  # fmt: skip

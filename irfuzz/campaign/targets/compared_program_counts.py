@@ -69,7 +69,7 @@ def warning(counts: Mapping[str, int]) -> str | None:
     part = share(counts)
     if part is None or part >= FEW:
         return None
-    compared, alone = counts.get(COMPARED, 0), counts.get(ALONE, 0)
+    compared, alone = counts.get(COMPARED, 0), counts[ALONE]
     whys = {name.removeprefix(WHY): times for name, times in counts.items() if name.startswith(WHY)}
     most = max(whys, key=lambda why: whys[why], default="")
     told = f"; {whys[most]} times {most.removesuffix('.')}" if most else ""
