@@ -14,7 +14,7 @@ import onnx.parser
 import pytest
 
 from irfuzz.campaign import differential_strategy
-from irfuzz.campaign.config import Config
+from irfuzz.campaign.config import MANY, Config
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.differential_strategy import NO_SHARE, Differential
 from irfuzz.campaign.monitoring.inferred_fact_audit import EVERY
@@ -23,6 +23,7 @@ from irfuzz.campaign.targets.per_program_selection import TimeParts
 from irfuzz.choices import Choices
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, TargetRole
 from irfuzz.ir.program import Program
+from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.oracle.excuses import ALONE
 from irfuzz.oracle.verdict import Symptom, Verdict
@@ -394,3 +395,57 @@ def test_which_targets_begin(
     assert (asked["limits"].seconds, asked["limits"].memory_bytes) == (3.0, 5)
     assert tuple(t.name for t in steps._later) == later
     assert steps.told == ([("dropped", "slow", NO_SHARE)] if slow and not share else [])
+
+
+@pytest.mark.parametrize(("count", "many"), [(MANY, False), (MANY + 1, True)])
+@pytest.mark.parametrize("newest", [NEWEST, NEWEST - 1])
+def test_how_a_job_begins(monkeypatch: pytest.MonkeyPatch, count: int, many: bool, newest: int) -> None:
+    """NumPy beside another reading of ONNX is no quick target: it is asked if a witness is missing."""
+    made: dict[str, Any] = {}
+
+    def note(name: str) -> Any:
+        return lambda *given, **options: made.update({name: (given, options)})
+
+    for name in ("Sampling", "SlowTargets", "SeedTurns", "Triage"):
+        monkeypatch.setattr(differential_strategy, name, note(name))
+    monkeypatch.setattr(differential_strategy, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    monkeypatch.setattr(differential_strategy, "newest_for", lambda versions: (list(versions), newest)[1])
+    monkeypatch.setattr(differential_strategy, "versions_that_tell", lambda targets: targets[:1])
+    monkeypatch.setattr(differential_strategy, "registered", lambda runner, target: ("Pass",))
+    torch = Target("torch:eager", "torch")
+    quick = (torch, *(Target(f"t{n}", f"t{n}") for n in range(count - 1)))
+    steps, limits = Steps(slow_share=0.25), []
+    steps._job.layout = steps._job.ends = steps._job.patience = None
+    steps._later = (SLOW,)
+    steps.steering.limit = steps.corpus.limit = limits.append
+    steps.steering.passes = SimpleNamespace(register=lambda target, names: steps.told.append((target.name, names)))
+    runner: Any = SimpleNamespace(targets=(*quick, WITNESS))
+    assert steps.begin(runner) == (*quick, WITNESS, SLOW)
+    assert (steps._quick, steps._witnesses) == (quick, (WITNESS,))
+    assert made["SeedTurns"][1] == {"many": many}
+    assert made["Sampling"] == (((SLOW,), 0.25, steps._job.counts), {"until": 1050.0})
+    assert made["SlowTargets"][0][2] == 100.0
+    assert made["Triage"][1]["longest"] == 10.0
+    assert limits == ([] if newest == NEWEST else [newest, newest])
+    assert steps.told == [("torch:eager", ("Pass",))]
+
+
+def test_what_is_learnt_is_stored_now_or_now_and_then() -> None:
+    steps = Steps()
+    steps._job.number = 4
+    steps.steering.tell = lambda database, number, now: steps.told.append((database, number, now))
+    steps.save()
+    steps.save(now=True)
+    assert steps.told == [(steps._job.database, 4, False), (steps._job.database, 4, True)]
+
+
+def test_what_was_added_to_the_corpus_is_taken_in() -> None:
+    steps = Steps()
+    steps.steering.credit = lambda: steps.told.append(("credit",))
+    steps.steering.add = lambda one: steps.told.append(("add", one))
+    steps.corpus.refresh = lambda: iter([PARENT, MUTANT])
+    steps.corpus.seeds = lambda: ["s"]
+    steps._samples.alone = lambda seeds: [(0, len(seeds))]
+    steps.absorb()
+    assert steps.told == [("credit",), ("add", PARENT), ("add", MUTANT)]
+    assert steps._alone == [(0, 1)]
