@@ -7,10 +7,12 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx_ir as ir
 import pytest
 
 from irfuzz.execute.float64_shadow_runs import ShadowRun
 from irfuzz.execute.run_types import Target
+from irfuzz.facts import TensorFact
 from irfuzz.oracle import judge
 from irfuzz.oracle.symptoms import exact_equality
 from irfuzz.oracle.witnesses_and_blame import Blame, Division, shadow_target, trusts_all, witnesses_of
@@ -18,6 +20,7 @@ from irfuzz.oracle.witnesses_and_blame import Blame, Division, shadow_target, tr
 pytestmark = pytest.mark.unit
 
 ONE, TWO, THREE = (Target(name, name.partition(":")[0]) for name in ("ort:disabled", "ort:all", "other"))
+INT64 = ir.DataType.INT64
 RIGHT, WRONG = np.array([1, 2]), np.array([1, 3])
 
 
@@ -168,3 +171,43 @@ def test_floats_and_what_is_drawn_are_not_compared_exactly(parse, run, kind: str
     both = [run("a", np.array([True, False])), run("b", np.array([True, True]))]
     assert judge(drawn, {"x": y.astype(np.float32)}, both) == []
     assert trusts_all(drawn, ONE) == ""
+
+
+def judged_exactly(truth: Any, blamed: tuple[Target, ...], *, firm: bool, center: Any = WRONG, fit: bool = True) -> Any:
+    """What exact arithmetic makes of one group against another, which answers ``RIGHT``."""
+    integers = SimpleNamespace(of=lambda value: truth, fit=fit)
+    case = SimpleNamespace(
+        integers=integers, sized=SimpleNamespace(value=lambda name: None), fact=lambda value: TensorFact(INT64, (2,))
+    )
+    values = {ONE.name: center, **{t.name: RIGHT for t in blamed}}
+    leaf = SimpleNamespace(label="y", value=SimpleNamespace(name="y"), values=values)
+    found = exact_equality._with_integers(case, leaf, Division((ONE,), (Blame(blamed, firm=firm),)))  # type: ignore[arg-type]
+    return None if found is None else (found.center, [(b.group, b.firm) for b in found.blamed])
+
+
+FAR = np.array([1, 2**40])
+
+
+@pytest.mark.parametrize(
+    ("truth", "blamed", "more", "found"),
+    [
+        (None, (THREE,), {"firm": True}, None),
+        (np.array([7, 7]), (THREE,), {"firm": True}, None),
+        (RIGHT, (THREE,), {"firm": True, "fit": False}, None),
+        # Who was taken to be right is wrong; another component says so.
+        (RIGHT, (THREE,), {"firm": False, "center": FAR}, ((THREE,), [((ONE,), True)])),
+        (FAR, (THREE,), {"firm": True, "center": FAR}, ((ONE,), [((THREE,), True)])),
+        (FAR, (THREE,), {"firm": False, "center": FAR}, ((ONE,), [((THREE,), True)])),
+        # Two components against one: open, unless that was firm before.
+        (FAR, (THREE, TWO), {"firm": False, "center": FAR}, ((ONE,), [((THREE, TWO), False)])),
+        (FAR, (THREE, TWO), {"firm": True, "center": FAR}, ((ONE,), [((THREE, TWO), True)])),
+        (RIGHT, (THREE, TWO), {"firm": True, "center": FAR}, ((THREE, TWO), [((ONE,), True)])),
+    ],
+)
+def test_exact_arithmetic_turns_a_division(truth: Any, blamed: Any, more: dict[str, Any], found: Any) -> None:
+    assert judged_exactly(truth, blamed, **more) == found
+
+
+def test_what_irfuzz_writes_supports_nobody_alone() -> None:
+    lowered = Target("torch:eager", "torch")
+    assert judged_exactly(RIGHT, (lowered,), firm=False, center=FAR) == ((lowered,), [((ONE,), False)])

@@ -176,3 +176,23 @@ def test_who_flushes_subnormal_numbers(name: str, fields: dict[str, Any], told: 
     found = replace(PLAIN, **fields).flushed(Target(name, name.partition(":")[0]))
     assert told in found
     assert bool(found) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shaped"),
+    [
+        ("f = Floor(x)  s = Shape(f)  y = Expand(f, s)", ()),
+        ("f = Floor(x)  y = Reshape(f, k)", ()),
+        ("f = Floor(x)  a = ReduceMax<keepdims = 0>(f)  i = Cast<to = 7>(a)  s = Unsqueeze(i, z)  y = Expand(x, s)",
+         ("Expand",)),
+        ("f = Floor(x)  s = own.Mystery(f)  i = Cast<to = 7>(s)  y = Expand(x, i)", ("Expand",)),
+    ],
+)  # fmt: skip
+def test_shapes_that_are_computed(nodes: str, shaped: tuple[str, ...]) -> None:
+    assert of(nodes, "int64[1] k = {-1}, int64[1] z = {0}").data_shaped == shaped
+
+
+def test_bodies_may_leave_out_inputs() -> None:
+    body = "y = If(t) <then_branch = a () => (p) { p = Clip(e, , c) }, else_branch = b () => (q) { q = Neg(e) }>"
+    found = of(f"e = Exp(x)  {body}", "float c = {2}, bool t = {1}")
+    assert {"Clip", "Neg", "Exp", "If"} == found.ops

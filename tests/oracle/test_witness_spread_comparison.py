@@ -151,6 +151,7 @@ def test_the_scale_is_the_largest_move_and_no_less_than_the_median() -> None:
     name = "torch:eager"
     found = scaled(small=[moves(name, 0.25, 0, 0), moves(name, 0.125, 0.5, 0)], wide=[moves(name, 0, 0, WIDE * 2.0)])
     assert found.unit.tolist() == [0.25, 0.5, 2.0]
+    assert not found.clean, "only a shadow can tell"
     assert found.measured
     assert not found.unsteady
     assert scaled(small=[moves(name, 0.25, 0.5, 0)]).unit.tolist() == [0.25, 0.5, 0.25]
@@ -208,3 +209,13 @@ def test_a_finding_exceeds_the_factor_over_the_spread_of_two(parse, run, off: fl
         return [run("a", y), run("b", y + 2 * unit), run("c", y - off * unit)]
 
     assert [v.suspect for v in judge(program, {"x": x}, rerun({"x": x}), rerun=rerun)] == suspects
+
+
+def test_what_could_not_be_measured_has_the_floor_of_the_inputs() -> None:
+    """Terms may have cancelled."""
+    name, fed = "torch:eager", path(fed=100.0)
+    moved = [moves(name, 0, 0, 1e-9)]
+    for small, unit in ((moved, EPS * 8 * 2), ([], EPS * 100)):
+        found = scale_of(case(small=small), leaf(), fed, {name: BEFORE})
+        assert found.measured == bool(small)
+        assert found.unit.max() == pytest.approx(unit)

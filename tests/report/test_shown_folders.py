@@ -259,3 +259,16 @@ def test_calls_that_make_a_short_script(
     (tmp_path / "torch_model.py").write_text("")
     assert (writer._calls(tmp_path, made, 3.0) is not None) == found
     assert asked in ([("torch", 3.0)], [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "short"), [({}, True), ({"long_script": True}, False), ({"symptom": Symptom.HANG}, False)]
+)
+def test_a_short_script_has_the_long_one_beside_it(fields: dict[str, Any], short: bool) -> None:
+    verdict = Verdict("numeric", fields.pop("symptom", Symptom.DIFFERENCE), "reference", ("onnxruntime:all",),
+                      output="y", element="y[0]", bound=0.5)  # fmt: skip
+    runs = (run("reference"), replace(run("onnxruntime:all"), answer="2.0", options={"level": "all"}))
+    files = writer._files(Finding(verdict, CASE, CASE, runs=runs, title="t", **fields))
+    assert ("compare.py" in files) == short
+    assert (b"python compare.py " in files.get("compare.py", b"")) == short
+    assert (b"TARGETS = {" in files["repro.py"]) == (not short)
