@@ -11,7 +11,9 @@ import pytest
 
 from irfuzz.execute.run_types import Target
 from irfuzz.ir.program import Program
+from irfuzz.oracle.dataflow import output_uncertainty_sources
 from irfuzz.oracle.dataflow.output_uncertainty_sources import Dataflow, path_to
+from irfuzz.oracle.dataflow.unknown_operator_rounding import UNKNOWN_TERMS
 from irfuzz.oracle.dataflow.unspecified_nan_inf import OpenSpecials
 from irfuzz.spec import load_specs
 
@@ -196,3 +198,26 @@ def test_bodies_may_leave_out_inputs() -> None:
     body = "y = If(t) <then_branch = a () => (p) { p = Clip(e, , c) }, else_branch = b () => (q) { q = Neg(e) }>"
     found = of(f"e = Exp(x)  {body}", "float c = {2}, bool t = {1}")
     assert {"Clip", "Neg", "Exp", "If"} == found.ops
+
+
+@pytest.mark.parametrize(
+    ("given", "node", "terms"),
+    [
+        ("float[2,4] x, float[4,3] w", "y = MatMul(x, w)", 4),
+        ("float[2,8] x, float[8,1] w", "y = MatMul(x, w)", 8),
+        ("float[2,8] x, float[1,1] w", "y = Mul(x, w)", 1),
+        ("float[2,8] x, float[8,m] w", "y = MatMul(x, w)", 1),
+        ("float[4,8] x", "y = ReduceSum<keepdims = 0>(x)", 32),
+        ("float[n,8] x", "y = ReduceSum<keepdims = 0>(x)", UNKNOWN_TERMS),
+        ("float[n,8] x", "y = Exp(x)", 1),
+        ("float[0,8] x", "y = Exp(x)", 1),
+        ("float[4] x, int64[1] k", "y = Tile(x, k)", 1),
+        ("float[5,1,3] x, float[1,4,3] w, float[1,4,1] r", "y = LSTM<hidden_size = 1>(x, w, r)", 60),
+        ("float[n,1,3] x, float[1,4,3] w, float[1,4,1] r", "y = LSTM<hidden_size = 1>(x, w, r)", 192),
+    ],
+)
+def test_terms_of_an_operator_that_declares_none(given: str, node: str, terms: float) -> None:
+    program = Program.from_proto(onnx.parser.parse_model(f"{HEAD} g ({given}) => (y) {{ {node} }}"))
+    made = program.graph.node(0)
+    facts = [program.tensor(value) for value in made.inputs]
+    assert output_uncertainty_sources._terms(made, facts, None, None, program) == terms
