@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import functools
 import multiprocessing
 import random
 import resource
@@ -23,7 +24,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,7 @@ def _field(number: int, content: bytes) -> bytes:
     return bytes([number << 3 | 2]) + bytes([*length, size]) + content
 
 
-def as_bytes(data: bytes, folder: Path) -> str:
+def as_bytes(data: bytes) -> str:
     """What ``irfuzz.mutate`` makes of it."""
     import irfuzz
 
@@ -228,42 +229,49 @@ def as_bytes(data: bytes, folder: Path) -> str:
     return "mutated"
 
 
-def as_file(data: bytes, folder: Path) -> str:
+def as_file(data: bytes) -> str:
     """What reading a seed makes of it, with onnx's checker in its worker."""
     from irfuzz.frontends.onnx_file import load_seed
 
-    (folder / "m.onnx").write_bytes(data)
-    load_seed(folder / "m.onnx", checker=CHECKER[0])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.onnx")
+        path.write_bytes(data)
+        load_seed(path, checker=checker())
     return "loaded"
 
 
-CHECKER: list[Any] = []
-WAYS = {"bytes": as_bytes, "file": as_file}
+@functools.cache
+def checker() -> Any:
+    """The checker of onnx, as long as the process lives."""
+    from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
+
+    return contextlib.ExitStack().enter_context(OnnxChecker())
+
+
+WAYS: dict[str, Callable[[bytes], str]] = {"bytes": as_bytes, "file": as_file}
 
 
 def serve(end: Connection) -> None:
-    """A process that answers what each model came to, until it is told to stop or a model ends it."""
+    """A process that answers what each call came to, until it is told to stop or a call ends it."""
     from irfuzz.errors import InternalError, IrfuzzError
-    from irfuzz.frontends.isolated_onnx_calls import OnnxChecker
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with OnnxChecker() as checker, tempfile.TemporaryDirectory() as folder:
-        CHECKER[:] = [checker]
-        as_bytes(MINIMAL, Path(folder))
-        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + MOST_BYTES, size + MOST_BYTES))
-        while (asked := end.recv()) is not None:
-            way, data = asked
-            try:
-                answer = WAYS[way](data, Path(folder))
-            except InternalError as error:
-                answer = f"BAD InternalError: {error}"
-            except IrfuzzError as error:
-                lines = str(error).count("\n") + 1
-                answer = "error" if lines == 1 else f"BAD an error of {lines} lines: {error}"
-            except BaseException as error:  # noqa: BLE001 - what is no error of irfuzz's own is what is looked for
-                answer = f"BAD {_told(error)}"
-            end.send(answer)
+    checker()
+    as_bytes(MINIMAL)
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + MOST_BYTES, size + MOST_BYTES))
+    while (asked := end.recv()) is not None:
+        function, *given = asked
+        try:
+            answer = function(*given)
+        except InternalError as error:
+            answer = f"BAD InternalError: {error}"
+        except IrfuzzError as error:
+            lines = str(error).count("\n") + 1
+            answer = "error" if lines == 1 else f"BAD an error of {lines} lines: {error}"
+        except BaseException as error:  # noqa: BLE001 - what is no error of irfuzz's own is what is looked for
+            answer = f"BAD {_told(error)}"
+        end.send(answer)
 
 
 def _told(error: BaseException) -> str:
@@ -287,10 +295,10 @@ class Server:
         self._process.start()
         other.close()
 
-    def ask(self, way: str, data: bytes) -> str:
-        """What came of it."""
+    def ask(self, function: Callable[..., str], *given: Any) -> str:
+        """What a function of a module answers in the process, or how it ended."""
         try:
-            self._end.send((way, data))
+            self._end.send((function, *given))
             # The first answer of a process waits for its imports.
             if self._end.poll(MOST_SECONDS + (30 if self._fresh() else 0)):
                 return str(self._end.recv())
@@ -350,9 +358,9 @@ def main() -> int:
     server, began = Server(), time.monotonic()
     try:
         for name, data in cases(models, given.count, given.seed):
-            for way in WAYS:
+            for way, function in WAYS.items():
                 asked = time.monotonic()
-                answer = server.ask(way, data)
+                answer = server.ask(function, data)
                 slowest[way] = max(slowest[way], time.monotonic() - asked)
                 counts[way, answer] += 1
                 if answer.startswith("BAD"):

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, func, literal, select, update
 from sqlalchemy.dialects.sqlite import insert
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError, StatementError
 
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.store.blob_store import FolderBlobs
@@ -72,6 +72,17 @@ class FindingRow:
     last: float = 0.0
 
 
+Row = TypeVar("Row", ProgramRow, FindingRow)
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "bytes": (bytes,),
+    "int": (int,),
+    "bool": (bool,),
+    "float": (float, int),
+}
+"""What may stand in a column, by the annotation of its field."""
+
 _LARGE = frozenset({"model", "inputs", "original_model", "original_inputs"})
 
 _MODELS = ("model", "original_model")
@@ -86,8 +97,8 @@ class Database:
     Every method is one transaction: after it returns, ``kill -9`` of any process loses nothing of it.
 
     Raises:
-        UsageError: the file cannot be opened or written (any method: the disk may fill up), is no database, or has
-            another schema version.
+        UsageError: the file cannot be opened or written (any method: the disk may fill up), is no database, has
+            another schema version, or (any method) is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,6 +128,38 @@ class Database:
                 yield connection
         except OperationalError as error:
             raise UsageError(f"{self.path}: cannot be read or written: {error.orig}") from error
+        except (DatabaseError, StatementError) as error:
+            raise self._damaged(str(error.orig)) from error
+
+    def _damaged(self, why: str) -> UsageError:
+        return UsageError(f"{self.path}: the database is damaged: {why}; expected what `irfuzz fuzz` wrote")
+
+    def _row(self, kind: type[Row], values: Sequence[Any]) -> Row:
+        """A row as it was stored.
+
+        Raises:
+            UsageError: a value is not of the type that its column says.
+        """
+        for name, value in zip(kind.__slots__, values, strict=True):
+            expected = _TYPES[kind.__annotations__[name]]
+            if not isinstance(value, expected):
+                got = f"{type(value).__name__} {str(value)[:40]!r}"
+                raise self._damaged(f"{kind.__name__}: {name}: expected {kind.__annotations__[name]}, got {got}")
+        return kind(*values)
+
+    def _counts(self, text: object) -> dict[str, int]:
+        """What a tally counts.
+
+        Raises:
+            UsageError: the text is no JSON object of whole numbers.
+        """
+        try:
+            counts = json.loads(text) if isinstance(text, str) else None
+        except ValueError:
+            counts = None
+        if not isinstance(counts, dict) or not all(isinstance(n, int) for n in counts.values()):
+            raise self._damaged(f"tally: counts: expected a JSON object of whole numbers, got {str(text)[:40]!r}")
+        return counts
 
     # ---- settings ---------------------------------------------------------------------------
 
@@ -179,7 +222,7 @@ class Database:
         query = select(*columns).where(PROGRAM.c.number > number).order_by(PROGRAM.c.number).limit(most)
         with self._transaction() as connection:
             found = [list(row) for row in connection.execute(query)]
-        return [(number, ProgramRow(*values)) for number, *values in found]
+        return [(number, self._row(ProgramRow, values)) for number, *values in found]
 
     def program(self, digest: str) -> ProgramRow:
         """The program of that digest, with its model as it was stored.
@@ -190,7 +233,7 @@ class Database:
         Raises:
             InternalError: there is none.
         """
-        return ProgramRow(*self._only(PROGRAM, ProgramRow.__slots__, "digest", digest))
+        return self._row(ProgramRow, self._only(PROGRAM, ProgramRow.__slots__, "digest", digest))
 
     def _only(self, table: Table, columns: Iterable[str], key: str, value: str | int) -> Sequence[Any]:
         query = select(*(table.c[name] for name in columns)).where(table.c[key] == value)
@@ -219,13 +262,24 @@ class Database:
         """
         with self._transaction() as connection:
             row = connection.execute(select(TALLY).where(TALLY.c.job == job)).one_or_none()
-        return (0, 0, {}) if row is None else (row.iteration, row.programs, json.loads(row.counts))
+        return (0, 0, {}) if row is None else self._tally(row)[1:]
 
     def tallies(self) -> list[tuple[int, int, int, dict[str, int]]]:
         """``(job, iteration, programs, counts)`` of every job that has stored any, by the number of the job."""
         with self._transaction() as connection:
             rows = connection.execute(select(TALLY).order_by(TALLY.c.job)).all()
-        return [(row.job, row.iteration, row.programs, json.loads(row.counts)) for row in rows]
+        return [self._tally(row) for row in rows]
+
+    def _tally(self, row: Any) -> tuple[int, int, int, dict[str, int]]:
+        """A job's row.
+
+        Raises:
+            UsageError: a value is not what its column says.
+        """
+        numbers = (row.job, row.iteration, row.programs)
+        if not all(isinstance(number, int) for number in numbers):
+            raise self._damaged(f"tally: expected whole numbers, got {numbers}")
+        return (*numbers, self._counts(row.counts))
 
     # ---- findings ---------------------------------------------------------------------------
 
@@ -324,7 +378,8 @@ class Database:
         if suspects is not None:
             query = query.where(FINDING.c.suspect == suspects)
         with self._transaction() as connection:
-            found = [FindingRow(*row) for row in connection.execute(query)]
+            rows = connection.execute(query).all()
+        found = [self._row(FindingRow, row) for row in rows]
         return [replace(r, **{name: whole_model(getattr(r, name), self.blobs) for name in _MODELS}) for r in found]
 
     def finding(self, number: int) -> FindingRow:
@@ -334,7 +389,7 @@ class Database:
             InternalError: there is none, or a blob of a model is missing.
             InvalidProgram: a model is over 2 GiB.
         """
-        found = FindingRow(*self._only(FINDING, FindingRow.__slots__, "number", number))
+        found = self._row(FindingRow, self._only(FINDING, FindingRow.__slots__, "number", number))
         return replace(found, **{name: whole_model(getattr(found, name), self.blobs) for name in _MODELS})
 
     def finding_counts(self) -> dict[str, int]:

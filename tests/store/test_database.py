@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,3 +162,52 @@ def test_nothing_that_was_stored_is_lost_to_kill_9(tmp_path: Path) -> None:
     for number, last in enumerate(promised):
         assert {f"{number}-{i}" for i in range(last + 1)} <= stored
         assert database.tally(number)[0] >= last + 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("update tally set counts = '['", "tally: counts: expected a JSON object of whole numbers, got '['"),
+        ("update tally set counts = '[1]'", "tally: counts: expected a JSON object"),
+        ('update tally set counts = \'{"a": "b"}\'', "tally: counts: expected a JSON object"),
+        ("update tally set counts = x'00'", "tally: counts: expected a JSON object"),
+        ("update tally set iteration = 'x'", "tally: expected whole numbers"),
+        ("update program set trace = x'0001'", "ProgramRow: trace: expected str, got bytes"),
+        ("update program set model = 'text'", "ProgramRow: model: expected bytes, got str 'text'"),
+        ("update program set features = 1.5", "ProgramRow: features: expected int, got float '1.5'"),
+        ("update finding set verdict = x'ff'", "FindingRow: verdict: expected str, got bytes"),
+        ("update finding set first = 'soon'", "FindingRow: first: expected float, got str 'soon'"),
+        ("drop table finding", "no such table: finding"),
+    ],
+)
+def test_a_value_that_is_not_what_was_stored_is_named(database: Database, statement: str, told: str) -> None:
+    database.record(0, 1, 1, {"runs": 2}, [program("d1")])
+    database.add_finding(finding("s"))
+    database.close()
+    with closing(sqlite3.connect(database.path)) as base:
+        base.execute(statement)
+        base.commit()
+
+    def read() -> None:
+        database.tallies()
+        database.tally(0)
+        database.programs_after(0)
+        database.findings()
+
+    with pytest.raises(UsageError, match=re.escape(told)) as caught:
+        read()
+    assert str(database.path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_database_with_spoilt_pages_is_one_line(database: Database) -> None:
+    for number in range(200):
+        database.add_program(program(f"d{number}"))
+    database.close()
+    with closing(sqlite3.connect(database.path)) as base:
+        base.execute("pragma wal_checkpoint(truncate)")
+    data = bytearray(database.path.read_bytes())
+    data[4096 * 6 :] = b"\xff" * (len(data) - 4096 * 6)  # the first pages hold the tables' names
+    database.path.write_bytes(data)
+    with pytest.raises(UsageError, match="the database is damaged: database disk image is malformed"):
+        database.programs_after(0)
