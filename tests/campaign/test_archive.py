@@ -449,3 +449,17 @@ def test_a_suspect_is_kept_under_its_number(layout: Layout, database: Database, 
 def test_the_place_of_a_suspect(change: dict[str, object], key: str) -> None:
     verdict = replace(VERDICT, output="y")
     assert module._suspect_key(finding(replace(verdict, **change)), "label") == f"label|{key}"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_what_is_of_one_cause_is_counted_for_the_finding_of_that_cause(
+    layout: Layout, database: Database, first: bool
+) -> None:
+    archive = CampaignArchive(layout, database, Config())
+    for one in (_by_pass(3), finding()) if first else (finding(), _by_pass(3)):
+        _keep(archive, one)
+    for nodes in (2, 4):
+        assert archive.has(_by_pass(nodes)) is True
+        assert archive.explains(_by_pass(nodes)) is True
+    times = {row.target: row.times for row in database.findings()}
+    assert times == {"onnxruntime:basic": 3, "reference": 1}

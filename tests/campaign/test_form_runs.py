@@ -49,21 +49,24 @@ class Fake:
     def __init__(self, *targets: Target, **answers: Any) -> None:
         self.targets = targets
         self.answers = answers
+        self.large = 1.0
+        """Programs of several nodes give so many times the right answer."""
         self.asked: list[list[tuple[int, list[str]]]] = []
         self.fresh: list[str] = []
 
-    def _one(self, target: Target, inputs: Mapping[str, Any]) -> RunResult:
+    def _one(self, target: Target, one: Program | bytes, inputs: Mapping[str, Any]) -> RunResult:
         answer = self.answers.get(target.name.replace("+", "_").replace("-", "_"), 1.0)
         if isinstance(answer, Exit):
             return RunResult(target, Stage.RUN, answer, error="it does not")
+        answer *= self.large if _nodes(one) > 1 else 1.0
         return RunResult(target, Stage.RUN, Exit.OK, {"y": -inputs["x"] * np.float32(answer)})
 
     def run_all(self, tasks: Sequence[Task]) -> list[list[RunResult]]:
         self.asked.append([(_nodes(task.program), [t.name for t in task.targets]) for task in tasks])
-        return [[self._one(target, task.inputs) for target in task.targets] for task in tasks]
+        return [[self._one(target, task.program, task.inputs) for target in task.targets] for task in tasks]
 
     def run(self, one: Program, inputs: Mapping[str, Any], targets: Sequence[Target]) -> list[RunResult]:
-        return [self._one(target, inputs) for target in targets]
+        return [self._one(target, one, inputs) for target in targets]
 
     def run_fresh(self, one: Program, inputs: Mapping[str, Any], targets: Sequence[Target]) -> list[RunResult]:
         self.fresh += [target.name for target in targets]
@@ -152,8 +155,16 @@ def test_forms_for_which_no_inputs_can_be_made_are_undecided(monkeypatch: pytest
     runs = one.run("m", program(), X, 2, lambda place: True, None)
     assert (runs.forms, len(runner.asked)) == ([], 1)
     assert one.counts.answers == {("a", Answer.UNDECIDED): 2}
-    ((target, rewrite, why),) = one.counts.undecided
-    assert (target, rewrite, "it takes none" in why) == ("a", NAME, True)
+    (((target, rewrite, why), count),) = one.counts.undecided.items()
+    assert (target, rewrite, "it takes none" in why, count) == ("a", NAME, True, 2)
+
+
+@pytest.mark.parametrize(("chain", "lengths"), [(1, {1}), (2, {1, 2}), (3, {1, 2, 3})])
+def test_chains_of_later_forms_are_of_any_length_up_to_the_longest(chain: int, lengths: set[int]) -> None:
+    one = engine(Fake(A), chain=chain, seed=1)
+    runs = one.run("m", program(), X, 24, lambda place: True, None)
+    assert {len(steps) for steps, _, _ in runs.forms} == lengths
+    assert len(runs.forms[0][0]) == 1
 
 
 # ---- other ways -----------------------------------------------------------------------------
@@ -221,6 +232,52 @@ def test_what_fresh_processes_do_not_show_is_none() -> None:
     assert one.counts.answers == {("a", Answer.DIFFERENT): 1}
     runner.answers["a"] = Exit.CRASH
     assert one.again("m", program(), X, A, (), other) is None
+
+
+@pytest.mark.parametrize("chain", [1, 3])
+def test_a_form_that_computes_something_else_is_led_back_to_its_first_rewrite(chain: int) -> None:
+    runner = Fake(A)
+    runner.large = 3.0
+    one = engine(runner, chain=chain, seed=1)
+    found = list(one.check("m", program(), 6, inputs=X))
+    wrong = one.counts.answers["a", Answer.DIFFERENT]
+    assert len(found) == wrong > 0
+    for item in found:
+        assert (item.model, item.target, item.other) == ("m", "a", None)
+        assert (len(item.chain), item.step) == (1, item.chain[-1])
+        assert (item.comparison.answer, len(item.form.graph) > 1) == (Answer.DIFFERENT, True)
+        assert item.results[0].outputs["y"].tolist() == [-1.0, 2.0]
+    assert set(runner.fresh) == {"a"}
+
+
+def test_a_step_for_which_no_inputs_can_be_made_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = Fake(A)
+    runner.large = 3.0
+    one = engine(runner, seed=1)
+    found = next(iter(one.check("m", program(), 6, inputs=X)))
+
+    def none(*_: object) -> None:
+        raise Unsupported("inputs", "Loop", "it takes none")
+
+    assert one.again("m", program(), X, A, found.chain) is not None
+    monkeypatch.setattr(equivalent_form_testing, "make_inputs", none)
+    assert one.again("m", program(), X, A, found.chain) is None
+
+
+def test_a_step_that_fits_no_more_shows_nothing() -> None:
+    runner = Fake(A)
+    runner.large = 3.0
+    one = engine(runner, seed=1)
+    found = next(iter(one.check("m", program(), 6, inputs=X)))
+    step = replace(found.chain[0], site="no such value")
+    assert one.again("m", program(), X, A, (step,)) is None
+
+
+def test_ways_that_take_long_run_unless_somebody_says_which() -> None:
+    dear = way("dear", dear=frozenset("a"))
+    one = engine(Fake(A, dear.target), others={"a": [dear]})
+    assert list(one.check("m", program(), 0)) == []
+    assert one.counts.forms == {"dear": 1}
 
 
 def contradiction(**fields: Any) -> Contradiction:

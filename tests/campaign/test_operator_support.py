@@ -43,7 +43,7 @@ def test_only_what_ran_is_supported_and_only_what_is_told_apart_is_lacking() -> 
 
 @pytest.mark.unit
 def test_it_is_kept_by_version(tmp_path: Path) -> None:
-    support = OperatorSupport(tmp_path / "deep" / "support.json")
+    support = OperatorSupport(tmp_path / "very" / "deep" / "support.json")
     support.of(TARGET).update({("Relu", "float"): True, ("Relu", "int8"): True, ("Det", "float"): False})
     support.drawn = 7
     support.save()
@@ -222,6 +222,15 @@ def test_what_says_nothing_is_not_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert probe([TARGET], support, 0.05) == 0
     assert support.drawn > 10
     assert support.path.is_file()
+
+
+@pytest.mark.unit
+@pytest.mark.usefixtures("clock")
+def test_without_time_nothing_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([5.0, 5.0])
+    monkeypatch.setattr(operator_support, "time", SimpleNamespace(monotonic=lambda: next(now, 9.0)))
+    support = OperatorSupport(tmp_path / "support.json")
+    assert (probe([TARGET], support, 0.0), support.drawn) == (0, 0)
 
 
 @pytest.mark.backend
