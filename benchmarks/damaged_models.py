@@ -141,12 +141,15 @@ def _value(field: Any, rng: random.Random, message: Message) -> Any:
 
 def hostile() -> dict[str, bytes]:
     """Models that were made to do harm, by name."""
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
     found: dict[str, bytes] = {}
 
-    def keep(name: str, nodes: Sequence[Any], constants: Sequence[Any] = (), functions: Sequence[Any] = ()) -> None:
+    def keep(
+        name: str, nodes: Sequence[Any], constants: Sequence[Any] = (), functions: Sequence[Any] = (), rank: int = 2
+    ) -> None:
+        kind = TensorProto.INT64 if nodes[-1].op_type == "Range" else TensorProto.FLOAT
+        y = helper.make_tensor_value_info("y", kind, [None] * rank)
         graph = helper.make_graph(nodes, "g", [x], [y], constants)
         found[name] = helper.make_model(graph, opset_imports=opsets, functions=functions).SerializeToString()
 
@@ -172,14 +175,16 @@ def hostile() -> dict[str, bytes]:
     ]
     keep("forty doublings", [call("f40", ["x"], ["y"], domain="own")], functions=twice)
     for op in ("Expand", "Tile", "Reshape"):
-        keep(f"{op} to many gigabytes", [call(op, ["x", "s"], ["y"])], [sizes(70_000, 69_999)])
+        keep(f"{op} to many gigabytes", [call(op, ["x", "s"], ["y"])], [sizes(1_600_000_000, 3)])
         keep(f"{op} to 2^62", [call(op, ["x", "s"], ["y"])], [sizes(2**62, 3)])
+    keep("Tile beyond int64", [call("Tile", ["x", "s"], ["y"])], [sizes(1, 2**62)])
     keep("ConstantOfShape of many gigabytes", [call("ConstantOfShape", ["s"], ["y"])], [sizes(70_000, 70_000)])
     keep("Pad to many gigabytes", [call("Pad", ["x", "s"], ["y"])], [sizes(0, 0, 70_000, 70_000)])
     keep(
         "Range of 2^40",
         [call("Range", ["s", "t", "u"], ["y"])],
         [numpy_helper.from_array(np.array(v, np.int64), n) for n, v in (("s", 0), ("t", 2**40), ("u", 1))],
+        rank=1,
     )
     places, values = np.array([1, 2]), np.array([0.0, 1.0], np.float32)
     given = [sizes(2**33), numpy_helper.from_array(places, "i"), numpy_helper.from_array(values, "v")]
@@ -195,7 +200,7 @@ def hostile() -> dict[str, bytes]:
         )
         if deep is not None and len(deep.SerializeToString()) > 10_000:
             break
-        deep = helper.make_graph(inner, "b", [], [helper.make_tensor_value_info("o", TensorProto.FLOAT, None)])
+        deep = helper.make_graph(inner, "b", [], [helper.make_tensor_value_info("o", TensorProto.FLOAT, [None, None])])
     keep(
         "branches in branches",
         [call("If", ["c"], ["y"], then_branch=deep, else_branch=deep)],

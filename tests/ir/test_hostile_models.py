@@ -13,7 +13,7 @@ REFUSED = {
     "a function that calls itself": "calls itself",
     "two functions that call each other": "calls itself",
     "forty doublings": "when calls of functions are written out",
-    "Tile to 2^62": "the largest int64",
+    "Tile beyond int64": "the largest int64",
     "an opset of 2^62": "expected at most 2147483647",
     "nothing": "empty",
     "rubbish": "not an ONNX model",
