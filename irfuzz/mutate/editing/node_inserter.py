@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx_ir as ir
 
+from irfuzz.errors import InvalidProgram
 from irfuzz.facts import TensorFact
 from irfuzz.ir.inference.graph_facts import constant_fact
 from irfuzz.ir.serialization.preserved_unsupported_fields import FREE_INITIALIZERS
@@ -21,8 +22,15 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=4096)
 def _integers(values: tuple[int, ...]) -> tuple[ir.Tensor, TensorFact]:
-    """A list of axes, sizes or pads: nobody changes a tensor, so equal ones are the same."""
-    tensor = ir.Tensor(np.array(values, np.int64))
+    """A list of axes, sizes or pads: nobody changes a tensor, so equal ones are the same.
+
+    Raises:
+        InvalidProgram: one is beyond int64, since what it was computed from can hardly be held.
+    """
+    try:
+        tensor = ir.Tensor(np.array(values, np.int64))
+    except OverflowError:
+        raise InvalidProgram(f"a size of {max(values, key=abs)} is beyond int64") from None
     return tensor, constant_fact(tensor)
 
 
