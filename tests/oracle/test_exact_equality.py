@@ -211,3 +211,11 @@ def test_exact_arithmetic_turns_a_division(truth: Any, blamed: Any, more: dict[s
 def test_what_irfuzz_writes_supports_nobody_alone() -> None:
     lowered = Target("torch:eager", "torch")
     assert judged_exactly(RIGHT, (lowered,), firm=False, center=FAR) == ((lowered,), [((ONE,), False)])
+
+
+def test_long_texts_are_cut(parse, run) -> None:
+    program = parse("g (string[1] x) => (string[1] y) { y = Identity(x) }")
+    right, wrong = (np.array([letter * 100], object) for letter in "ab")
+    (verdict,) = judge(program, {"x": right}, [run("a", right), run("b", right), run("c", wrong)])
+    assert (verdict.got, verdict.expected, verdict.distance, verdict.bound) == ("b" * 80, "a" * 80, None, None)
+    assert verdict.evidence["values"] == f"a={'a' * 40}, b={'a' * 40}, c={'b' * 40}"

@@ -272,3 +272,10 @@ def test_a_short_script_has_the_long_one_beside_it(fields: dict[str, Any], short
     assert ("compare.py" in files) == short
     assert (b"python compare.py " in files.get("compare.py", b"")) == short
     assert (b"TARGETS = {" in files["repro.py"]) == (not short)
+
+
+def test_a_model_as_source_and_its_arrays() -> None:
+    files = writer.module_files(PROGRAM, "numpy")
+    assert set(files) == {"numpy_model.py", "numpy_weights.npz"}
+    assert b"def " in files["numpy_model.py"]
+    assert files["numpy_weights.npz"].startswith(b"PK")
