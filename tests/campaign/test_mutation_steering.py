@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import onnx
 import pytest
@@ -165,6 +166,26 @@ def test_who_is_asked_which_passes_changed_a_program(tmp_path: Path) -> None:
     assert steering.asks(replace(mutant, iteration=ASKED + 1), 0) is None
     invalid = replace(mutant, edits=(edit(Relation.INVALID, "p"),), iteration=ASKED)
     assert steering.asks(invalid, 5) is None
+
+
+def test_fusion_patterns_of_seeds_are_counted_when_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of other programs were counted by the job that made them."""
+    database = Database(tmp_path / "c.sqlite")
+    for n, parent in enumerate(("", "", "seed"), 1):
+        database.add_program(row(n, n, parent))
+    corpus = Corpus(database)
+    steering = Steering(Config(), corpus, FeatureCounts(), NEWEST)
+    counted: list[Program] = []
+    monkeypatch.setattr(steering, "fusions", SimpleNamespace(add=counted.append))
+    programs = []
+    for program in corpus.refresh():
+        programs.append(program)
+        steering.add(program)
+    assert (len(programs), counted) == (3, programs[:2])
+    steering._known = 1
+    steering.add(programs[0])
+    steering.add(programs[0])
+    assert (steering._known, len(counted)) == (0, 2)
 
 
 def test_what_draws_on_a_parent_are_worth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
