@@ -44,6 +44,9 @@ TOO_LARGE = "more nodes than allowed"
 STEADY = frozenset(BUILTIN) - {Splice.name}
 """Mutators whose sites hang on nothing but the program, the specs and the limits of the engine."""
 
+MOST_COMPUTED = 1 << 29
+"""Elements of a value; edits around larger ones would make constants of their size, and no target would hold them."""
+
 MIN_OPSET = 9
 """Older models are not mutated: operators that adapt types and shapes are missing or spelt in a way of their own."""
 
@@ -312,10 +315,10 @@ class Engine:
 
 
 def why_not_mutated(program: Program) -> str:
-    """Why its versions or the size of its inputs forbid to mutate a program; empty if they do not.
+    """Why its versions or the size of its values forbid to mutate a program; empty if they do not.
 
-    It must import the default domain at version ``MIN_OPSET`` or above, and no input may have more than
-    ``MOST_ELEMENTS`` elements, of which named sizes count as 1.
+    It must import the default domain at version ``MIN_OPSET`` or above. No input may have more than ``MOST_ELEMENTS``
+    elements, of which named sizes count as 1, and nothing that is computed more than ``MOST_COMPUTED``.
     """
     if not {"", "ai.onnx"} & set(program.model.opset_imports):
         return "the model imports no version of the default domain"
@@ -326,6 +329,12 @@ def why_not_mutated(program: Program) -> str:
         count = math.prod(d for d in (fact.shape if fact else None) or () if isinstance(d, int))
         if count > MOST_ELEMENTS:
             return f"input {value.name!r} has {count} elements; at most {MOST_ELEMENTS} are made"
+    for node in program.nodes():
+        for value in node.outputs:
+            fact = program.tensor(value)
+            count = (fact.size() if fact else None) or 0
+            if count > MOST_COMPUTED:
+                return f"{node.op_type} computes {value.name!r} with {count} elements; at most {MOST_COMPUTED} are held"
     return ""
 
 

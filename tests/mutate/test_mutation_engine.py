@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint
 from typing import ClassVar
 
 import pytest
+from onnx import parser
 
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram, UsageError
@@ -16,7 +17,7 @@ from irfuzz.ir.verifier import verify
 from irfuzz.mutate import mutation_engine as engine_module
 from irfuzz.mutate import mutator_table as table_module
 from irfuzz.mutate.feature_counts import FeatureCounts
-from irfuzz.mutate.mutation_engine import STEADY, TOO_LARGE, Engine, replay
+from irfuzz.mutate.mutation_engine import STEADY, TOO_LARGE, Engine, replay, why_not_mutated
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Applied, Relation, Skipped, profile_of
 from irfuzz.mutate.mutator_table import BUILTIN
@@ -309,3 +310,11 @@ def test_what_was_found_out_about_a_program_is_forgotten_when_it_changes() -> No
     assert program.asked == {}
     assert "Abs_0" in engine._sites(program, engine.mutators["insert-layer"])
     assert program.clone().asked
+
+
+@pytest.mark.parametrize(("times", "fine"), [(1 << 29, True), ((1 << 29) + 1, False), (1 << 62, False)])
+def test_what_nobody_can_hold_is_not_mutated(times: int, fine: bool) -> None:
+    text = f"g (float[1] x) => (float[n] y) <int64[1] s = {{{times}}}> {{ t = Expand (x, s) y = Relu (t) }}"
+    program = Program.from_proto(parser.parse_model('<ir_version: 8, opset_import: ["" : 17]>\n' + text))
+    told = f"Expand computes 't' with {times} elements; at most {1 << 29} are held"
+    assert why_not_mutated(program) == ("" if fine else told)
