@@ -103,6 +103,19 @@ def test_what_jobs_have_written_so_far_is_read(tmp_path: Path, schema: int, name
     assert again.picked() == (corpus.picked() if read else [0, 0, 0])
 
 
+def test_without_what_it_covered_a_job_counts_every_program_again(tmp_path: Path) -> None:
+    database = Database(tmp_path / "c.sqlite")
+    for n in range(1, 4):
+        database.add_program(row(n, n, ""))
+    corpus, steering = started(database)
+    assert steering.frontier.covered > 0
+    steering.tell(database, 0, now=True)
+    database.set(f"{COVERAGE}0", "")
+    again, later = started(database)
+    assert (later._known, again.picked()) == (0, corpus.picked())
+    assert later.frontier.state() == steering.frontier.state()
+
+
 class Planned:
     """A search that plans one edit by a mutator of its own."""
 
