@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import IO
 
@@ -102,6 +103,25 @@ class OutputFolder:
                     shutil.rmtree(draft, ignore_errors=True)
         shutil.rmtree(self.layout.drafts, ignore_errors=True)
         FolderBlobs(self.layout.blobs).clean()
+
+
+@contextlib.contextmanager
+def unused(out: Path) -> Generator[None]:
+    """The folder of a campaign that nobody runs, which is only read; one that wants to run it waits or is refused.
+
+    Raises:
+        UsageError: another process is using it.
+    """
+    path = Layout(out).lock()
+    if not path.is_file():
+        yield
+        return
+    with path.open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"{out}: another irfuzz process is using this folder; wait for it") from None
+        yield
 
 
 def _take(lock: IO[str], out: Path) -> None:

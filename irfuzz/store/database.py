@@ -122,7 +122,12 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self) -> Generator[Connection]:
+    def transaction(self) -> Generator[Connection]:
+        """All that is done inside, or none of it.
+
+        Raises:
+            UsageError: it cannot be read or written, or is damaged.
+        """
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -132,7 +137,8 @@ class Database:
             raise self._damaged(str(error.orig)) from error
 
     def _damaged(self, why: str) -> UsageError:
-        return UsageError(f"{self.path}: the database is damaged: {why}; expected what `irfuzz fuzz` wrote")
+        way = f"`irfuzz findings recover {self.path.parent} -o NEW` keeps what can be read"
+        return UsageError(f"{self.path}: the database is damaged: {why}; {way}")
 
     def _row(self, kind: type[Row], values: Sequence[Any]) -> Row:
         """A row as it was stored.
@@ -165,7 +171,7 @@ class Database:
 
     def settings(self) -> dict[str, str]:
         """All settings by key, the version of the schema under ``schema`` among them."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return {row.key: row.value for row in connection.execute(select(SETTING))}
 
     def set(self, key: str, value: str) -> None:
@@ -175,7 +181,7 @@ class Database:
             key: of the setting; not ``schema``, which says how to read the file.
             value: text; encode what is more than that.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             statement = insert(SETTING).values(key=key, value=value)
             connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
 
@@ -187,7 +193,7 @@ class Database:
         Args:
             row: its model is stored as it comes (see ``programs`` for how to write one).
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return _add(connection, row) == 1
 
     def record(
@@ -202,7 +208,7 @@ class Database:
             counts: are stored with those that were new added to ``corpus``.
             rows: the programs; those whose digests are known are left out.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             added = sum(_add(connection, row) for row in rows)
             if added:
                 counts = {**counts, "corpus": counts.get("corpus", 0) + added}
@@ -220,7 +226,7 @@ class Database:
         """
         columns = [PROGRAM.c.number, *(PROGRAM.c[name] for name in ProgramRow.__slots__)]
         query = select(*columns).where(PROGRAM.c.number > number).order_by(PROGRAM.c.number).limit(most)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             found = [list(row) for row in connection.execute(query)]
         return [(number, self._row(ProgramRow, values)) for number, *values in found]
 
@@ -237,7 +243,7 @@ class Database:
 
     def _only(self, table: Table, columns: Iterable[str], key: str, value: str | int) -> Sequence[Any]:
         query = select(*(table.c[name] for name in columns)).where(table.c[key] == value)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             row = connection.execute(query).one_or_none()
         if row is None:
             raise InternalError(f"{self.path}: no {table.name} has {key} {value}")
@@ -245,13 +251,13 @@ class Database:
 
     def holds(self, digest: str) -> bool:
         """Whether there is a program of that digest; it is not read, so this is quick for large ones, too."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             query = select(func.count()).select_from(PROGRAM).where(PROGRAM.c.digest == digest)
             return connection.execute(query).scalar_one() > 0
 
     def corpus_size(self) -> int:
         """How many programs there are, seeds included, as all processes together have added them so far."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return connection.execute(select(func.count()).select_from(PROGRAM)).scalar_one()
 
     # ---- counts -----------------------------------------------------------------------------
@@ -260,13 +266,13 @@ class Database:
         """``(next iteration, programs, counts)`` of a job, as ``record`` stored them last; zeros and no counts if it is
         new.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             row = connection.execute(select(TALLY).where(TALLY.c.job == job)).one_or_none()
         return (0, 0, {}) if row is None else self._tally(row)[1:]
 
     def tallies(self) -> list[tuple[int, int, int, dict[str, int]]]:
         """``(job, iteration, programs, counts)`` of every job that has stored any, by the number of the job."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             rows = connection.execute(select(TALLY).order_by(TALLY.c.job)).all()
         return [self._tally(row) for row in rows]
 
@@ -290,7 +296,7 @@ class Database:
             signature: of the finding.
             explains: number of a suspect that turned out to be this finding; 0 for none.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return _count(connection, signature, explains)
 
     def set_verdict(self, number: int, verdict: str) -> None:
@@ -300,7 +306,7 @@ class Database:
             number: of the finding; nothing happens if there is none.
             verdict: JSON, in full.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute(update(FINDING).where(FINDING.c.number == number).values(verdict=verdict))
 
     def known(self) -> list[tuple[int, str, str]]:
@@ -309,7 +315,7 @@ class Database:
         Verdicts are JSON; models and inputs are not read.
         """
         query = select(FINDING.c.number, FINDING.c.signature, FINDING.c.verdict).where(~FINDING.c.suspect)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return [tuple(row) for row in connection.execute(query.order_by(FINDING.c.number))]
 
     def replace_finding(self, row: FindingRow, *, explains: int = 0) -> None:
@@ -322,7 +328,7 @@ class Database:
             explains: as in ``count_again``.
         """
         values = self._values(row, {"number", "first", "last", "times", "signature"})
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             statement = update(FINDING).where(FINDING.c.number == row.number)
             connection.execute(statement.values(**values, times=FINDING.c.times + 1, last=time.time()))
             _explain(connection, explains)
@@ -334,7 +340,7 @@ class Database:
             False if there is a finding of that signature, which is counted and explains the suspect then.
         """
         values = self._values(row, {"number", "first", "last", "times"})
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             if _count(connection, row.signature, row.number):
                 return False
             now = time.time()
@@ -356,7 +362,7 @@ class Database:
         """
         values = self._values(row, {"number", "first", "last"})
         now = time.time()
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             statement = insert(FINDING).values(**values, first=now, last=now)
             result = connection.execute(
                 statement.on_conflict_do_nothing(index_elements=["signature"]).returning(FINDING.c.number)
@@ -377,7 +383,7 @@ class Database:
         query = select(*columns).order_by(FINDING.c.number)
         if suspects is not None:
             query = query.where(FINDING.c.suspect == suspects)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             rows = connection.execute(query).all()
         found = [self._row(FindingRow, row) for row in rows]
         return [replace(r, **{name: whole_model(getattr(r, name), self.blobs) for name in _MODELS}) for r in found]
@@ -398,7 +404,7 @@ class Database:
         Suspects that a finding explains are in none of them. ``last`` is in whole seconds since 1970, and of confirmed
         findings only.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             rows = connection.execute(
                 select(FINDING.c.suspect, FINDING.c.status, func.count(), func.max(FINDING.c.first)).group_by(
                     FINDING.c.suspect, FINDING.c.status

@@ -18,7 +18,8 @@ ABOUT = """List the findings of a campaign, show or label one, open it in a brow
 list names those of a campaign's --out folder and counts what is known; show prints a report; open writes report.html
 and opens it; label notes what a person says of one ("wontfix", an upstream link), shown and counted from then on;
 bisect installs as many releases of the blamed component as tell in which the fault came and went, and writes that into
-the folder; baseline writes the findings of a campaign into the file that `irfuzz fuzz --baseline` takes, or adds them.
+the folder; baseline writes the findings of a campaign into the file that `irfuzz fuzz --baseline` takes, or adds them;
+recover makes a new folder of a campaign whose database is damaged, with all that can be read.
 Exit code: 0, or 2 where a folder is none."""
 EXAMPLES = """examples:
   irfuzz findings list irfuzz-out
@@ -27,17 +28,25 @@ EXAMPLES = """examples:
   irfuzz findings bisect irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz findings bisect irfuzz-out --json                  # all of a campaign
   irfuzz findings label irfuzz-out/findings/0001-difference-onnxruntime-all 'reported upstream'
-  irfuzz findings baseline irfuzz-out -o irfuzz-baseline.json"""
+  irfuzz findings baseline irfuzz-out -o irfuzz-baseline.json
+  irfuzz findings recover irfuzz-out -o irfuzz-recovered"""
+
+
+WRITING = {"baseline": "FILE", "recover": "FOLDER"}
+"""What writes to ``--out``, and what that is."""
 
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("what", choices=("list", "show", "open", "label", "bisect", "baseline"), help="What to do.")
-    add("path", metavar="PATH", type=place, help="A finding's folder; for list, bisect and baseline also a campaign's.")
+    add("what", choices=("list", "show", "open", "label", "bisect", "baseline", "recover"), help="What to do.")
+    add(
+        "path", metavar="PATH", type=place,
+        help="A finding's folder; for list, bisect and baseline also a campaign's, for recover only that.",
+    )  # fmt: skip
     add("text", metavar="TEXT", nargs="?", help="For label: what to note; an empty one takes it back.")
     add(
-        "-o", "--out", metavar="FILE", type=place,
-        help="With baseline: the file. What stands there stays, and what is missing is added.",
+        "-o", "--out", metavar="PLACE", type=place,
+        help="With baseline: the file, to which what is missing is added. With recover: the new folder.",
     )  # fmt: skip
     add(
         "--suspects", action="store_true",
@@ -54,8 +63,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
     if args.suspects and args.what not in ("list", "baseline"):
         raise UsageError(f"{args.what}: --suspects belongs to list and baseline")
-    if (args.out is not None) != (args.what == "baseline"):
-        raise UsageError("baseline: expected -o FILE" if args.out is None else f"{args.what}: -o belongs to baseline")
+    if (args.out is not None) != (args.what in WRITING):
+        lacking = f"{args.what}: expected -o {WRITING.get(args.what)}"
+        raise UsageError(lacking if args.out is None else f"{args.what}: -o belongs to {' and '.join(WRITING)}")
     if args.what == "list":
         found = finding_list.entries([args.path])
         if args.suspects:
@@ -70,6 +80,12 @@ def run(args: argparse.Namespace) -> int:
         return _bisect(args)
     if args.what == "baseline":
         return _baseline(args)
+    if args.what == "recover":
+        from irfuzz.campaign.stored_findings.campaign_recovery import recover_campaign
+
+        recovered = recover_campaign(args.path, args.out)
+        print(json.dumps(recovered.to_json()) if args.json else printable(str(recovered)))
+        return 0
     entry = finding_list.label(args.path, args.text) if args.what == "label" else finding_list.read(args.path)
     if args.what == "open":
         import webbrowser
