@@ -33,7 +33,11 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.drawn_calls.insert_neighbours import InsertNeighbours
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
+from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.mutate.mutator_protocol import Edit, Relation
+from irfuzz.mutate.mutator_table import campaign_weights
+from irfuzz.search.strategies.strategy_table import USES
+from irfuzz.spec import Specs
 from irfuzz.store.database import Database
 from tests.campaign.test_program_corpus import row
 
@@ -234,8 +238,53 @@ def test_a_mutant_that_could_not_be_made_is_told_to_the_search(tmp_path: Path, m
     assert outcome.nodes == seed.entry.nodes  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("config", "named", "weighted"),
+    [
+        ({}, None, True),
+        ({"mutators": ("insert-layer",)}, ("insert-layer",), False),
+        ({"search": "random"}, USES["random"], False),
+        ({"search": "random", "mutators": ("insert-layer",)}, ("insert-layer",), False),
+    ],
+)
+def test_which_mutators_are_used(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    config: dict[str, object],
+    named: tuple[str, ...] | None,
+    weighted: bool,
+) -> None:
+    """Weights are those of all of them."""
+    asked: list[tuple[object, object]] = []
+
+    def engine(specs: Specs, names: tuple[str, ...] | None, **options: object) -> Engine:
+        asked.append((names, options["weights"]))
+        return Engine(specs, names, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(f"{Steering.__module__}.Engine", engine)
+    steering_of(tmp_path, **config)
+    assert asked == [(named, campaign_weights() if weighted else None)]
+
+
+@pytest.mark.parametrize(
+    ("new", "keep", "asked", "kept"),
+    [(1, False, True, 1), (0, True, True, 1), (0, False, True, 0), (1, True, True, 1), (1, True, False, 0)],
+)
+def test_what_a_parent_fired_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: int, keep: bool, asked: bool, kept: int
+) -> None:
+    _, steering, seed = steering_of(tmp_path)
+    told: list[str] = []
+    aims = SimpleNamespace(ran=lambda patterns, runs: None, keep=lambda digest, runs: told.append(digest))
+    monkeypatch.setattr(steering, "aims", aims)
+    monkeypatch.setattr(steering, "lines", SimpleNamespace(add=lambda results: new))
+    assert steering.ran(replace(seed, keep=keep, asks={} if asked else None), []) is (new > 0)
+    assert told == [seed.program.digest] * kept
+
+
 def test_what_a_mutant_brings_is_counted_once(tmp_path: Path) -> None:
     _, steering, seed = steering_of(tmp_path, mutators=("insert-layer",))
+    assert tuple(steering.engine.mutators) == ("insert-layer",)
     made, plan = steering.mutate(seed.entry, seed.parent, Choices.from_seed(1))
     assert made is not None
     mutant = replace(seed, program=made.program, edits=made.edits, plan=plan)
