@@ -1,4 +1,4 @@
-"""Models that were made to do harm are mutated or refused in one line; ``benchmarks/damaged_models.py`` runs thousands."""
+"""Models that were made to do harm are mutated or refused in one line (benchmarks/damaged_models.py runs thousands)."""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +21,14 @@ from irfuzz.report.command_reports.finding_list import (
     by_cause,
     entries,
     label,
+    newest_campaign,
     read,
     suspects,
     suspects_text,
     to_json,
 )
+from irfuzz.store.database import Database, FindingRow
+from irfuzz.store.finding_sightings import Sightings, read_sightings
 
 pytestmark = pytest.mark.unit
 
@@ -44,6 +51,7 @@ def test_what_is_told_of_one() -> None:
     assert one.to_json() == {
         "folder": "f", "title": "title f", "symptom": "crash", "target": "t", "signature": "s", "suspect": "",
         "status": "confirmed", "known": ["K1", "K2"], "label": "wontfix",
+        "seen": None,
     }  # fmt: skip
     assert as_text([one]).splitlines() == [
         "f",
@@ -172,3 +180,39 @@ def test_a_label_is_written_and_nothing_else_changes(tmp_path: Path) -> None:
     (folder / ".finding.json.part").mkdir()
     with pytest.raises(UsageError, match="cannot be written"):
         label(folder, "no")
+
+
+def test_a_campaign_says_how_often_and_when_each_was_seen(tmp_path: Path) -> None:
+    database = Database(tmp_path / "campaign.sqlite")
+    row = FindingRow("s", "crash", "t", False, "x", "{}", "[]", "{}", b"m", b"", b"", b"", "confirmed", 0, 1)
+    assert database.add_finding(row) == 1
+    database.close()
+    with closing(sqlite3.connect(tmp_path / "campaign.sqlite")) as base:
+        base.execute("update finding set first = 0, last = 3660")
+        base.commit()
+    for name in ("0001-crash", "0002-crash", "crash"):
+        (tmp_path / "findings" / name).mkdir(parents=True)
+        (tmp_path / "findings" / name / "finding.json").write_text('{"symptom": "crash", "target": "t", "title": "x"}')
+    first, *others = entries([tmp_path])
+    assert first.to_json()["seen"] == {"times": 1, "first": 0.0, "last": 3660.0}
+    assert [other.seen for other in others] == [None, None]
+    assert "  seen once, 1970-01-01 00:00 UTC" in as_text([first]).splitlines()
+    again = replace(first, seen=Sightings(3, 0, 3660))
+    assert "  seen 3 times, 1970-01-01 00:00 to 1970-01-01 01:01 UTC" in as_text([again]).splitlines()
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", None])
+def test_a_list_does_without_a_database_that_cannot_be_read(content: bytes | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "campaign.sqlite").write_bytes(content)
+    assert read_sightings(tmp_path / "campaign.sqlite") == {}
+
+
+def test_the_newest_campaign_is_that_whose_database_was_written_last(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no campaign in a folder here; expected PATH"):
+        newest_campaign(tmp_path)
+    for name, time in (("a", 100), ("b", 300), ("c", 200)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "campaign.sqlite").touch()
+        os.utime(tmp_path / name / "campaign.sqlite", (time, time))
+    assert newest_campaign(tmp_path) == tmp_path / "b"

@@ -15,13 +15,15 @@ from irfuzz.report.terminal_text_cleaning import printable
 NAME = "findings"
 ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
 
-list names those of a campaign's --out folder and counts what is known; show prints a report; open writes report.html
-and opens it; label notes what a person says of one ("wontfix", an upstream link), shown and counted from then on;
-bisect installs as many releases of the blamed component as tell in which the fault came and went, and writes that into
-the folder; baseline writes the findings of a campaign into the file that `irfuzz fuzz --baseline` takes, or adds them;
-recover makes a new folder of a campaign whose database is damaged, with all that can be read.
+list names those of a campaign's --out folder, with how often and when each was seen, and counts what is known; show
+prints a report; open writes report.html and opens it; label notes what a person says of one ("wontfix", an upstream
+link), shown and counted from then on; bisect installs as many releases of the blamed component as tell in which the
+fault came and went, and writes that into the folder; baseline writes the findings of a campaign into the file that
+`irfuzz fuzz --baseline` takes, or adds them; recover makes a new folder of a campaign whose database is damaged, with
+all that can be read.
 Exit code: 0, or 2 where a folder is none."""
 EXAMPLES = """examples:
+  irfuzz findings                                             # of the campaign that ran last, in a folder here
   irfuzz findings list irfuzz-out
   irfuzz findings list irfuzz-out --suspects
   irfuzz findings show irfuzz-out/findings/0001-difference-onnxruntime-all
@@ -32,16 +34,19 @@ EXAMPLES = """examples:
   irfuzz findings recover irfuzz-out -o irfuzz-recovered"""
 
 
+DOING = ("list", "show", "open", "label", "bisect", "baseline", "recover")
+
 WRITING = {"baseline": "FILE", "recover": "FOLDER"}
 """What writes to ``--out``, and what that is."""
 
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("what", choices=("list", "show", "open", "label", "bisect", "baseline", "recover"), help="What to do.")
+    add("what", choices=DOING, nargs="?", default="list", help="What to do (default: list).")
     add(
-        "path", metavar="PATH", type=place,
-        help="A finding's folder; for list, bisect and baseline also a campaign's, for recover only that.",
+        "path", metavar="PATH", nargs="?", type=place,
+        help="A finding's folder; for list, bisect and baseline also a campaign's, for recover only that. "
+        "list without it: the campaign in a folder here that ran last.",
     )  # fmt: skip
     add("text", metavar="TEXT", nargs="?", help="For label: what to note; an empty one takes it back.")
     add(
@@ -66,6 +71,11 @@ def run(args: argparse.Namespace) -> int:
     if (args.out is not None) != (args.what in WRITING):
         lacking = f"{args.what}: expected -o {WRITING.get(args.what)}"
         raise UsageError(lacking if args.out is None else f"{args.what}: -o belongs to {' and '.join(WRITING)}")
+    if args.path is None:
+        if args.what != "list":
+            raise UsageError(f"{args.what}: expected PATH, got none")
+        args.path = finding_list.newest_campaign(Path())
+        progress_say(f"findings of {args.path}")
     if args.what == "list":
         found = finding_list.entries([args.path])
         if args.suspects:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
 from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
 from irfuzz.findings.suspect_finding_groups import alike
+from irfuzz.store.finding_sightings import Sightings, read_sightings
 
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
 
+DATABASE = "campaign.sqlite"
+"""Of a campaign, in that folder."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListedFinding:
-    """A finding's folder and the contents of its ``finding.json``."""
+    """A finding's folder, the contents of its ``finding.json``, and when its campaign saw it, where that is known."""
 
     folder: Path
     about: Mapping[str, Any]
+    seen: Sightings | None = None
 
     @property
     def known(self) -> list[str]:
@@ -35,12 +40,15 @@ class ListedFinding:
         return str(self.about.get("label", ""))
 
     def to_json(self) -> dict[str, Any]:
-        """What stands of it in a list for programs: its folder, title, symptom, target, signature, status, known issues
-        and label.
+        """What stands of it in a list for programs.
+
+        Its folder, title, symptom, target, signature, status, known issues, label, and ``seen`` (how many times, first
+        and last in seconds since 1970; ``None`` if that is not known).
         """
         keys = ("title", "symptom", "target", "signature", "suspect", "status")
         about = {key: self.about.get(key, "") for key in keys}
-        return {"folder": str(self.folder), **about, "known": self.known, "label": self.label}
+        seen = None if self.seen is None else asdict(self.seen)
+        return {"folder": str(self.folder), **about, "known": self.known, "label": self.label, "seen": seen}
 
 
 def suspects(found: Sequence[ListedFinding]) -> list[ListedFinding]:
@@ -140,8 +148,27 @@ def entries(paths: Sequence[Path]) -> list[ListedFinding]:
         folders += sorted(f.parent for p in places for f in p.glob(f"*/{ABOUT}"))
         if not folders and not any(p.is_dir() for p in places[1:]):
             raise UsageError(f"{path}: no finding there: expected a folder with {ABOUT}, or a campaign's --out folder")
-        found.update({folder: read(folder) for folder in folders})
+        seen = read_sightings(path / DATABASE)
+        found.update({folder: replace(read(folder), seen=seen.get(_number(folder))) for folder in folders})
     return list(found.values())
+
+
+def _number(folder: Path) -> int:
+    """The number in front of a folder's name; -1 if there is none."""
+    number = folder.name.partition("-")[0]
+    return int(number) if number.isdecimal() else -1
+
+
+def newest_campaign(place: Path) -> Path:
+    """The campaign whose database in a folder of ``place`` was written last.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = {path: path.stat().st_mtime for path in place.glob(f"*/{DATABASE}")}
+    if not found:
+        raise UsageError(f"{place}: no campaign in a folder here; expected PATH, a finding's or a campaign's folder")
+    return max(found, key=lambda path: found[path]).parent
 
 
 def read(folder: Path) -> ListedFinding:
@@ -184,6 +211,7 @@ def label(folder: Path, text: str) -> ListedFinding:
 def _lines(entry: ListedFinding) -> list[str]:
     marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
     marks += [f"label: {entry.label}"] if entry.label else []
+    marks += [str(entry.seen)] if entry.seen is not None else []
     return [f"{entry.folder}\n  {entry.about.get('title', '')}", *([f"  {'; '.join(marks)}"] if marks else [])]
 
 

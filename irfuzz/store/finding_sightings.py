@@ -1,0 +1,51 @@
+"""How often and when a campaign saw each of its findings, read beside whoever is running it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """When a finding was seen.
+
+    Attributes:
+        times: how often.
+        first, last: when for the first and the last time, in seconds since 1970.
+    """
+
+    times: int
+    first: float
+    last: float
+
+    def __str__(self) -> str:
+        """How often, and when in UTC, to the minute."""
+        if self.times == 1:
+            return f"seen once, {_minute(self.first)} UTC"
+        return f"seen {self.times} times, {_minute(self.first)} to {_minute(self.last)} UTC"
+
+
+def read_sightings(database: Path) -> dict[int, Sightings]:
+    """By the number of each finding; empty where the database is missing or cannot be read.
+
+    Args:
+        database: of a campaign; it is not written.
+    """
+    if not database.is_file():
+        return {}
+    try:
+        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as base:
+            rows = base.execute("select number, times, first, last from finding").fetchall()
+            return {
+                int(number): Sightings(int(times), float(first), float(last)) for number, times, first, last in rows
+            }
+    except (sqlite3.Error, TypeError, ValueError):
+        return {}
+
+
+def _minute(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
