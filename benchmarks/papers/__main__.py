@@ -108,7 +108,7 @@ def main() -> int:
     for bug in listed:
         row = f"| {bug.name} | {bug.library} | {bug.operator} | {bug.symptom} | {bug.fault or bug.way}"
         if bug.way != "planted" or args.list:
-            print(f"{row} | | | | {bug.reason} |")
+            print(f"{row} | | | | {bug.reason or (bug.again and f'found again: {bug.again}')} |")
             continue
         found = look_for(bug)
         counts["found"] += found.told

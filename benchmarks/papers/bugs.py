@@ -38,8 +38,10 @@ class Bug:
         blame: operators of ONNX, one of which has to be named.
         graph: the program in ONNX's text syntax; that of the planted fault if empty.
         opset: of the program.
+        sizes: of dimensions that the program leaves open, by name.
         inputs: numbers by input name; of others they are drawn.
         invalid: attributes that the node gets once the program is read, for a check that is missing.
+        again: what shows the bug itself in the version that had it.
     """
 
     paper: str
@@ -54,8 +56,10 @@ class Bug:
     blame: tuple[str, ...] = ()
     graph: str = ""
     opset: int = 17
+    sizes: dict[str, int] = field(default_factory=dict[str, int])
     inputs: dict[str, Any] = field(default_factory=dict[str, Any])
     invalid: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    again: str = ""
 
     @property
     def name(self) -> str:
@@ -88,7 +92,7 @@ class Bug:
         found: dict[str, np.ndarray] = {}
         for value in self.model().graph.input:
             kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-            shape = [d.dim_value for d in value.type.tensor_type.shape.dim]
+            shape = [self.sizes.get(d.dim_param, d.dim_value) for d in value.type.tensor_type.shape.dim]
             given = self.inputs.get(value.name)
             drawn = rng.normal(0, 1, shape) if given is None else np.array(given, dtype=kind).reshape(shape)
             found[value.name] = drawn.astype(kind)

@@ -17,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(f) for f in (HERE, HERE.parents[1] / "tests" / "planted_targets") if str(f) not in sys.path]
 
 import paper_kernels as kernels  # noqa: E402 - the planted targets are files that workers load by path
+import paper_refusals as refusals  # noqa: E402
 import wrong  # noqa: E402
 
 FAULTS: dict[str, tuple[Callable[..., tuple[Any, ...]], str]] = {
@@ -26,6 +27,7 @@ FAULTS: dict[str, tuple[Callable[..., tuple[Any, ...]], str]] = {
         (kernels.variance_by_moments, "InstanceNormalization"),
         (kernels.refuses_gru, "GRU"),
         (kernels.takes_empty_kernel, "Conv"),
+        (kernels.takes_empty_window, "MaxPool"),
         (kernels.takes_zero_dilation, "Conv"),
         (kernels.integers_in_double, "Mod"),
         (kernels.floor_division, "Div"),
@@ -34,9 +36,20 @@ FAULTS: dict[str, tuple[Callable[..., tuple[Any, ...]], str]] = {
         (kernels.refuses_strides_with_dilations, "Conv"),
         (kernels.dies_of_nothing, "ConvTranspose"),
         (kernels.dies_of_no_units, "MatMul"),
+        (kernels.statistics_of_the_batch, "BatchNormalization"),
+        (kernels.root_of_negative_is_zero, "BatchNormalization"),
+        (kernels.states_stay_zero, "LSTM"),
+        (kernels.log_of_epsilon_more, "Log"),
     )
 }
 """By name: the kernel, and whose it is."""
+
+
+REFUSALS: dict[str, Callable[[onnx.ModelProto], str]] = {
+    refusal.__name__: refusal
+    for refusal in (refusals.twice_in_a_row, refusals.rank_of_the_input_alone, refusals.open_batch)
+}
+"""By name: faults of whole models. Each gives the message with which a model is refused, empty if it is not."""
 
 
 class _Runtime:
@@ -48,23 +61,23 @@ class _Runtime:
         return wrong.outputs_of(onnx.load_model_from_string(model), inputs, self.fault)
 
 
-class TwiceInARow:
-    """Refuses two ThresholdedRelu in a row (COMET: TF2ONNX)."""
+class _Refusing:
+    """A plug-in that refuses models."""
+
+    refusal: Callable[[onnx.ModelProto], str]
 
     def run(self, model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:
         proto = onnx.load_model_from_string(model)
-        made = {name for node in proto.graph.node if node.op_type == "ThresholdedRelu" for name in node.output}
-        if any(node.op_type == "ThresholdedRelu" and made & {*node.input} for node in proto.graph.node):
-            raise RuntimeError("KeyError: 'ThresholdedRelu:0'")
+        if said := type(self).refusal(proto):
+            raise RuntimeError(said)
         evaluator = ReferenceEvaluator(proto)
         return dict(zip(evaluator.output_names, evaluator.run(None, inputs), strict=True))
 
 
-twice_in_a_row = TwiceInARow
-
-
-def __getattr__(name: str) -> type[_Runtime]:
+def __getattr__(name: str) -> type[_Runtime | _Refusing]:
     """A target by the name of its fault."""
+    if name in REFUSALS:
+        return type(name, (_Refusing,), {"refusal": staticmethod(REFUSALS[name])})
     if name not in FAULTS:
         raise AttributeError(name)
     kernel, operator = FAULTS[name]

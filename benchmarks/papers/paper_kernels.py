@@ -50,6 +50,11 @@ def takes_empty_kernel(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
     return right(*inputs, **({**attrs, "kernel_shape": list(inputs[1].shape[2:])} if 0 in given else attrs))
 
 
+def takes_empty_window(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
+    """Takes a window of size 0 for one of 1 (AUDEE: CNTK's missing check)."""
+    return right(*inputs, **{**attrs, "kernel_shape": [max(1, k) for k in attrs["kernel_shape"]]})
+
+
 def takes_zero_dilation(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
     """Takes a dilation of 0 for one of 1 (AUDEE: Theano's missing check)."""
     return right(*inputs, **{**attrs, "dilations": [max(1, d) for d in attrs.get("dilations") or [1, 1]]})
@@ -100,3 +105,30 @@ def dies_of_nothing(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
 def dies_of_no_units(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
     """Ends the process on a product without elements (COMET: Dense with units=0, then Dot)."""
     return dies_of_nothing(right, inputs, attrs)
+
+
+def statistics_of_the_batch(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
+    """Normalises with the mean and variance of the batch, not with those given (LEMON: Xception on TensorFlow)."""
+    x, scale, bias = inputs[:3]
+    axes = (0, *range(2, x.ndim))
+    return right(x, scale, bias, x.mean(axis=axes, dtype=x.dtype), x.var(axis=axes, dtype=x.dtype), **attrs)
+
+
+def root_of_negative_is_zero(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
+    """Takes 0 for the root of a variance below -epsilon (LEMON: CNTK, whose documentation of ``sqrt`` says so)."""
+    x = inputs[0]
+    scale, bias, mean, variance = (row.reshape((-1,) + (1,) * (x.ndim - 2)) for row in inputs[1:5])
+    deviation = np.sqrt(np.maximum(variance + np.float32(attrs["epsilon"]), 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return ((scale * (x - mean) / deviation + bias).astype(x.dtype),)
+
+
+def states_stay_zero(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
+    """All that a recurrent layer gives is 0 (LEMON: LSTM of MXNet)."""
+    return tuple(np.zeros_like(value) for value in right(*inputs, **attrs))
+
+
+def log_of_epsilon_more(right: Right, inputs: Inputs, attrs: Attrs) -> Outputs:
+    """Adds 1e-7 to what was cut off at 1e-7 before (Muffin: epsilon twice in a binary cross-entropy)."""
+    (x,) = inputs
+    return (np.log(x + np.array(1e-7, x.dtype)),)

@@ -86,6 +86,57 @@ def alexnet_cifar() -> Any:
 
 
 @seeded
+def lenet5_fashion() -> Any:
+    """LeNet-5 for Fashion-MNIST, with kernels of 2, of a notebook that LEMON's repository names (413K weights)."""
+    from keras import Sequential, layers
+
+    return Sequential(
+        [
+            layers.Input((28, 28, 1)),
+            layers.Conv2D(64, 2, padding="same", activation="relu"),
+            layers.MaxPooling2D(2),
+            layers.Dropout(0.3),
+            layers.Conv2D(32, 2, padding="same", activation="relu"),
+            layers.MaxPooling2D(2),
+            layers.Dropout(0.3),
+            layers.Flatten(),
+            layers.Dense(256, activation="relu"),
+            layers.Dropout(0.5),
+            layers.Dense(10, activation="softmax"),
+        ]
+    )
+
+
+@seeded
+def alexnet_small() -> Any:
+    """AlexNet for CIFAR-10 at half its width, of a notebook that LEMON's repository names (1,251K weights)."""
+    from keras import Sequential, layers
+
+    return Sequential(
+        [
+            layers.Input((32, 32, 3)),
+            layers.Conv2D(48, 3, strides=2, padding="same", activation="relu"),
+            layers.MaxPooling2D(2, strides=2),
+            layers.BatchNormalization(),
+            layers.Conv2D(96, 3, padding="same", activation="relu"),
+            layers.MaxPooling2D(3, strides=2),
+            layers.BatchNormalization(),
+            layers.Conv2D(192, 3, padding="same", activation="relu"),
+            layers.Conv2D(192, 3, padding="same", activation="relu"),
+            layers.Conv2D(256, 3, padding="same", activation="relu"),
+            layers.MaxPooling2D(3, strides=2),
+            layers.BatchNormalization(),
+            layers.Flatten(),
+            layers.Dense(512, activation="tanh"),
+            layers.Dropout(0.5),
+            layers.Dense(256, activation="tanh"),
+            layers.Dropout(0.5),
+            layers.Dense(10, activation="softmax"),
+        ]
+    )
+
+
+@seeded
 def resnet20() -> Any:
     """ResNet-20 for CIFAR-10 (He 2016, section 4.2) (AUDEE)."""
     from keras import Model, layers
@@ -216,7 +267,19 @@ def lstm_sine() -> Any:
 SUBJECTS: dict[str, Net] = {
     net.__name__: net
     for net in (
-        *(lenet5, alexnet_cifar, resnet20, vgg16_cifar, vgg19, resnet50, xception, mobilenet, mobilenetv2),
+        *(
+            lenet5,
+            lenet5_fashion,
+            alexnet_cifar,
+            alexnet_small,
+            resnet20,
+            vgg16_cifar,
+            vgg19,
+            resnet50,
+            xception,
+            mobilenet,
+            mobilenetv2,
+        ),
         *(inceptionv3, inceptionresnetv2, densenet121),
         *(simple_rnn_sentiment, lstm_sentiment, gru_sentiment, lstm_stock, lstm_sine),
     )

@@ -142,3 +142,25 @@ def test_a_slice_backwards_takes_what_onnx_says(start: int, end: int) -> None:
     x = np.arange(5, dtype=np.float32).reshape(1, 5)
     found, right = (run(lower(program), {"x": x})["y"] for lower in (keras.lower, tensorflow.lower))
     np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize(
+    ("layer", "turned"),
+    [
+        ("Conv2D", (True, False)),
+        ("ConvLSTM2D", (True, True)),
+        ("DepthwiseConv2D", (False, False)),
+        ("Dense", (False,) * 2),
+    ],
+)
+def test_kernels_are_turned_round_for_theano_where_keras_does_when_it_loads_a_file(
+    layer: str, turned: tuple[bool, bool]
+) -> None:
+    pytest.importorskip("keras")
+    from irfuzz.export.keras.support.model_building_and_running import as_held
+
+    weights = [np.arange(24.0).reshape(2, 3, 2, 2), np.arange(24.0, 48.0).reshape(2, 3, 2, 2)]
+    for backend in ("tensorflow", "theano"):
+        held = as_held(layer, weights, backend)
+        for given, got, turns in zip(weights, held, turned, strict=True):
+            assert np.array_equal(got, given[::-1, ::-1] if turns and backend == "theano" else given)

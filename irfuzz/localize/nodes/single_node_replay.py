@@ -66,6 +66,7 @@ class Replayed:
         place: where in the model the last node stands, if that is inside a body or function (``unfold.PLACE``).
         symptom: what is wrong, if it is faulty.
         said: the target's own message if it fails, what it gave if type or shape are wrong.
+        open_sizes: it ran with no other sizes than the program knows before it runs.
     """
 
     first: int
@@ -81,6 +82,7 @@ class Replayed:
     place: str = ""
     symptom: Symptom | None = None
     said: str = ""
+    open_sizes: bool = False
 
     @property
     def faulty(self) -> bool:
@@ -102,7 +104,9 @@ def replay(
     """Run every node alone on both targets, with the inputs that it had on the first.
 
     A difference is then the node's own: nothing propagates, and no threshold is needed but that of rounding. If no
-    node differs alone, though the program does, the smallest run of nodes that does is looked for (a fusion).
+    node differs alone, though the program does, the smallest run of nodes that does is looked for (a fusion). Where
+    that finds nothing and the program leaves sizes open, both are done once more with these sizes open: what a target
+    makes of a size that it does not know is gone once every size is known.
 
     Args:
         runner: has both targets.
@@ -118,7 +122,31 @@ def replay(
         One entry a node, the faulty ones first and the largest ratio first among them; before them the run of nodes,
         if one was looked for and found.
     """
+
+    def looked_at(cutter: Cutter) -> list[Replayed]:
+        def run(places: list[tuple[int, int]]) -> list[Replayed]:
+            return _chunk(runner, cutter, places, base, other)
+
+        return _nodes_and_rows(run, cutter, stopping, first, progress)
+
     cutter = Cutter(program, known)
+    found = looked_at(cutter)
+    if not found or found[0].faulty or stopping() or not cutter.leaves_sizes_open():
+        return found
+    again = looked_at(Cutter(program, known, open_sizes=True))
+    if not again or not again[0].faulty:
+        return found
+    return [replace(r, open_sizes=True, detail=f"{r.detail} (sizes left open)" * r.faulty) for r in again]
+
+
+def _nodes_and_rows(
+    run: Callable[[list[tuple[int, int]]], list[Replayed]],
+    cutter: Cutter,
+    stopping: Callable[[], bool],
+    first: Collection[str],
+    progress: Callable[[int, int], None],
+) -> list[Replayed]:
+    """Every node alone; if none differs, the smallest run of nodes that does as well, before them."""
     found: list[Replayed] = []
     places = [p for p, n in enumerate(cutter.nodes) if not is_constant(n)]
     places.sort(key=lambda p: cutter.nodes[p].op_type not in first)
@@ -126,10 +154,10 @@ def replay(
         progress(at, len(places))
         if stopping():
             break
-        found += _chunk(runner, cutter, [(p, p + 1) for p in places[at : at + CHUNK]], base, other)
+        found += run([(p, p + 1) for p in places[at : at + CHUNK]])
     found.sort(key=lambda r: (not r.faulty, r.outcome is not ReplayOutcome.OPEN, -r.ratio, r.first))
     if found and not found[0].faulty and not stopping():
-        region = _narrow(lambda a, b: _chunk(runner, cutter, [(a, b)], base, other)[0], len(cutter.nodes), stopping)
+        region = _narrow(lambda a, b: run([(a, b)])[0], len(cutter.nodes), stopping)
         return found if region is None else [region, *found]
     return found
 
@@ -157,11 +185,10 @@ def faulty_parts(
         most: parts that are looked at.
         stopping: asked now and then; true once what was found so far has to do.
     """
-    cutter = Cutter(program, known)
     found: list[tuple[Program, dict[str, Value]]] = []
     for one in [r for r in replay(runner, program, known, base, other, stopping=stopping) if r.faulty][:most]:
         with contextlib.suppress(InvalidProgram):
-            found.append(cutter.cut(one.first, one.end))
+            found.append(Cutter(program, known, open_sizes=one.open_sizes).cut(one.first, one.end))
     return found
 
 

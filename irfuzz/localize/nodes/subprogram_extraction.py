@@ -29,11 +29,14 @@ class Cutter:
     Args:
         program: stays as it is.
         known: values by name: the inputs that were fed, and what the run computed.
+        open_sizes: inputs of what is cut have no other sizes than the program knows before it runs; without this they
+            have those of the values.
     """
 
-    def __init__(self, program: Program, known: Mapping[str, Value]) -> None:
+    def __init__(self, program: Program, known: Mapping[str, Value], *, open_sizes: bool = False) -> None:
         self._program = program
         self._known = known
+        self._open_sizes = open_sizes
         self._model, self._weights = detach(program)
         graph = self._model.graph
         self.nodes: tuple[onnx.NodeProto, ...] = tuple(graph.node)
@@ -68,7 +71,8 @@ class Cutter:
                 if fact.known and value.dtype.kind in "iub" and value.size <= PARAMETERS:
                     graph.initializer.append(numpy_helper.from_array(value, name))
                 else:
-                    graph.input.append(helper.make_tensor_value_info(name, int(fact.dtype), value.shape))
+                    shape = fact.shape if self._open_sizes else value.shape
+                    graph.input.append(helper.make_tensor_value_info(name, int(fact.dtype), shape))
                     feeds[name] = value
         graph.node.extend(nodes)
         graph.output.extend(self._info(name) for name in self._read_outside(nodes, first, end))
@@ -78,6 +82,11 @@ class Cutter:
         model.opset_import.extend(self._model.opset_import)
         model.functions.extend(self._model.functions)
         return attach(model, self._weights), feeds
+
+    def leaves_sizes_open(self) -> bool:
+        """Whether the size of a tensor that a node reads is known only when the program runs."""
+        facts = (self._program.fact(value) for value in map(self._program.value, self._readers) if value is not None)
+        return any(isinstance(fact, TensorFact) and not fact.is_static for fact in facts)
 
     def _read_outside(self, nodes: Sequence[onnx.NodeProto], first: int, end: int) -> Iterator[str]:
         inside = set(range(first, end))

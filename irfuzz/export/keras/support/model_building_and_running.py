@@ -62,6 +62,8 @@ def filled(layer, x, weights):
 def with_weights(layer, weights, call):
     """What a new layer computes in a call with these weights, once it is seen that it holds them to the bit."""
     made = call()  # builds the layer
+    inner = layer.layer if type(layer).__name__ == "TimeDistributed" else layer
+    weights = as_held(type(inner).__name__, weights, keras.backend.backend())
     layer.set_weights(weights)
     held = layer.get_weights()
     same = [np.asarray(a).tobytes() == np.ascontiguousarray(b).tobytes() for a, b in zip(held, weights)]  # noqa: B905
@@ -69,3 +71,14 @@ def with_weights(layer, weights, call):
         raise RuntimeError(f"layer {type(layer).__name__} does not hold the weights that it was given")
     values = made if isinstance(made, (list, tuple)) else [made]
     return made if any(symbolic(value) for value in values) else call()
+
+
+def as_held(layer, weights, backend):
+    """The weights of a kind of layer as a back end holds them.
+
+    Theano's convolutions turn their kernels round, which others do not. Keras 2 turns the kernels of these layers, and
+    of no others, when it loads a file that another back end wrote: its depthwise convolutions do it themselves.
+    """
+    kernels = {"Conv1D": 1, "Conv2D": 1, "Conv3D": 1, "Conv2DTranspose": 1, "ConvLSTM2D": 2}
+    turned = kernels.get(layer, 0) if backend == "theano" else 0
+    return [w[(slice(None, None, -1),) * (w.ndim - 2)] if i < turned else w for i, w in enumerate(weights)]
