@@ -31,11 +31,13 @@ class ExaminedWarning:
         warning: it.
         preconditions: ranges of inputs that make it safe.
         witness: inputs that trigger it, ``None`` if none was found or looked for.
+        undecided: what the search saw if it found none, for people; empty if there is nothing to say.
     """
 
     warning: Alarm
     preconditions: tuple[Precondition, ...]
     witness: Witness | None
+    undecided: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def judge(
         for done, warning in enumerate(found.warnings):
             progress(WarningReport(found, _confirmed_first(judged), seconds, searched, gradients.absent, done))
             witness = search.find(program, warning, ranges)
-            judged[done] = ExaminedWarning(warning, preconditions(program, warning, ranges, domain=domain), witness)
+            safe = preconditions(program, warning, ranges, domain=domain)
+            judged[done] = ExaminedWarning(warning, safe, witness, search.undecided)
     return WarningReport(found, _confirmed_first(judged), seconds, searched, gradients.absent, len(judged))
 
 
