@@ -43,6 +43,9 @@ T1 = 1000.0
 T2 = 2.0
 """A layer whose change rate is below it is consistent."""
 
+LESS = 0.1
+"""A change rate that rounding explains must also be this share of what it was, at most, unless it is below ``T1``."""
+
 LEFT = 0.01
 """What is left of a change rate that only rates show, and not bounds of rounding, if it is gone."""
 
@@ -343,9 +346,11 @@ class _Gone:
         if one.exit is not Exit.OK or two.exit is not Exit.OK:
             return False
         judged = compare_alone(self.cutter, self.place, program, dict(feeds), one, two)
+        rate = _rate(one, two)
         if self.bounded and judged.outcome is ReplayOutcome.AGREES:
-            return True
-        return _rate(one, two) < (T2 if self.bounded else max(T2, LEFT * self.rate)) and not judged.faulty
+            # The bounds of the changed layer may be so wide that they say nothing.
+            return rate <= max(T1, LESS * self.rate)
+        return rate < (T2 if self.bounded else max(T2, LEFT * self.rate)) and not judged.faulty
 
 
 def _new_failure(before: RunResult, one: RunResult, two: RunResult) -> str:

@@ -22,7 +22,7 @@ from irfuzz.localize.nodes.parameter_variants import NUMBERS, other_values, plai
 from irfuzz.spec import OpSpec, SampledCall, Specs, sample_call
 from irfuzz.spec.operator_spec import AttrSpec, ValueDomain
 
-DRAWS, TRIES = 6, 60
+DRAWS, TRIES = 16, 80
 """Calls with one value of an attribute, at most; and how many are drawn to have as many of the wanted type."""
 
 
