@@ -11,6 +11,7 @@ from irfuzz.analyze.analysis import Alarm, Analysis, analyze
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import Witness, WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
+from irfuzz.analyze.raw_variances import is_never_negative
 from irfuzz.analyze.safe_input_ranges import Precondition, preconditions
 from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
@@ -86,6 +87,9 @@ def judge(
     """
     started = time.perf_counter()
     found = analyze(program, ranges, domain=domain)
+    for warning in [w for w in found.warnings if is_never_negative(program, w, found.ranges)]:
+        found.warnings.remove(warning)
+        found.safe[warning.op] += 1
     seconds = time.perf_counter() - started
     judged = [ExaminedWarning(w, (), None) for w in found.warnings]
     progress(WarningReport(found, tuple(judged), seconds, ""))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,36 +9,21 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from benchmarks.raw_variance import RANGES, Net
 from irfuzz.analyze.analysis import Alarm, analyze
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.reduced_elements import ELEMENTS, reduced_elements
 from irfuzz.analyze.failing_inputs.warning_subprogram import probe_of
 from irfuzz.analyze.failing_inputs.witness_search import Witness, WitnessSearch
-from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 
-RANGES = Ranges({"x": (-1.0, 1.0)})
-MOMENTS = "q = Mul(h, h) a = ReduceMean<axes=[{axis}]>(q) m = ReduceMean<axes=[{axis}]>(h) b = Mul(m, m) v = Sub(a, b)"
+SEED = 7
 
 
 def net(*sizes: int, layer: str = "Relu", axis: int = 1, rows: int = 1, bias: float = 0.1) -> Program:
-    """Dense layers of these sizes, then the root of the variance of their units."""
-    rng = np.random.default_rng(7)
-    lines: list[str] = []
-    constants: dict[str, np.ndarray] = {}
-    for k, (inner, outer) in enumerate(itertools.pairwise(sizes)):
-        before, after = "x" if k == 0 else f"h{k}", "h" if k == len(sizes) - 2 else f"h{k + 1}"
-        lines.append(f"p{k} = MatMul({before}, w{k}) z{k} = Add(p{k}, b{k}) {after} = {layer}(z{k})")
-        constants[f"w{k}"] = rng.standard_normal((inner, outer)) * np.sqrt(2 / inner)
-        constants[f"b{k}"] = rng.standard_normal(outer) * bias
-    text = f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[{rows}, {sizes[0]}] x) => (float[{rows}, {sizes[-1]}] h, float[?, ?] y)
-        {{ {" ".join(lines)} {MOMENTS.format(axis=axis)} y = Sqrt(v) }}"""
-    model = onnx.parser.parse_model(text)
-    model.graph.initializer.extend(numpy_helper.from_array(a.astype(np.float32), n) for n, a in constants.items())
-    return Program.from_proto(model)
+    return Net(sizes, layer, axis, rows, bias).program(SEED)
 
 
 def root(program: Program) -> Alarm:

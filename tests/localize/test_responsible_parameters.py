@@ -78,8 +78,9 @@ def test_a_value_that_asks_for_more_outputs_gets_them() -> None:
     assert [o.name for o in training.program.graph.outputs] == ["y"]
 
 
-def test_what_a_value_drops_is_said() -> None:
-    body = "y = AveragePool<kernel_shape = [2], pads = [1, 0]>(x)"
+@pytest.mark.parametrize("stated", ["", ', auto_pad = "NOTSET"'])
+def test_what_a_value_drops_is_said_but_for_defaults(stated: str) -> None:
+    body = f"y = AveragePool<kernel_shape = [2], pads = [1, 0]{stated}>(x)"
     text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[1, 2, 3] x) => (float[?, ?, ?] y) {{ {body} }}'
     made = list(variants(Program.from_proto(onnx.parser.parse_model(text)), {}, load_specs()))
     assert {v.dropped for v in made if v.parameter == "auto_pad"} == {("pads",)}

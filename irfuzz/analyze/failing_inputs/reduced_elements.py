@@ -79,7 +79,7 @@ def _origins(program: Program, start: ir.Value) -> tuple[set[_Origin], int]:
             found.add((value, axes))
         elif has_trait(node, "reduces"):
             reductions.add(node)
-            reduced = _axes(program, node)
+            reduced = axes_of(program, node)
             pending.append((node.inputs[0], axes if reduced is None else reduced))  # type: ignore[arg-type]
         else:
             pending += [(v, axes) for v in node.inputs if v is not None]
@@ -96,8 +96,13 @@ def _keeps_equal(program: Program, node: ir.Node) -> bool:
     return has_trait(node, "elementwise") and all(c.size == 1 for c in constants)
 
 
-def _axes(program: Program, node: ir.Node) -> tuple[int, ...] | None:
-    """Non-negative axes of a reduction; ``None`` if they or the rank are unknown, or if it reduces nothing."""
+def axes_of(program: Program, node: ir.Node) -> tuple[int, ...] | None:
+    """Non-negative axes of a reduction, sorted; ``None`` if they or the rank are unknown, or if it reduces nothing.
+
+    Args:
+        program: that it stands in.
+        node: the reduction.
+    """
     data = program.fact(node.inputs[0]) if node.inputs[0] is not None else None
     if not isinstance(data, TensorFact) or data.shape is None:
         return None

@@ -41,7 +41,7 @@ class Variant:
         program: of that layer alone.
         feeds: values of its inputs.
         given: the layer gives the value itself; otherwise it is the default.
-        dropped: other attributes of the layer that had to go with it.
+        dropped: other attributes of the layer, not at their defaults, that had to go with it.
     """
 
     parameter: str
@@ -83,7 +83,7 @@ def variants(program: Program, feeds: Mapping[str, Value], specs: Specs) -> Iter
         for now in other_values(attr, was):
             made = _with_attribute(model, place, name, now, feeds) or _with_attribute(full, place, name, now, feeds)
             if made is not None:
-                dropped = tuple(a.name for a in node.attribute if _excluded(a, name, now))
+                dropped = tuple(a.name for a in node.attribute if _excluded(a, name, now) and not _default(spec, a))
                 yield Variant(name, text_of(was), text_of(now), made, feeds, given=name in given, dropped=dropped)
                 tried += 1
             if tried == MOST:
@@ -168,6 +168,11 @@ def _excluded(attribute: AttributeProto, name: str, value: Any) -> bool:
     if name == "auto_pad":
         return value != "NOTSET" and attribute.name == "pads"
     return name == "pads" and attribute.name == "auto_pad"
+
+
+def _default(spec: OpSpec, attribute: AttributeProto) -> bool:
+    """Whether an attribute says what would hold without it."""
+    return plain(helper.get_attribute_value(attribute)) == spec.attrs[attribute.name].default
 
 
 def _regrouped(model: onnx.ModelProto, node: onnx.NodeProto, feeds: Mapping[str, Value]) -> bool:
