@@ -11,6 +11,7 @@ from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import Witness, WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.analyze.numeric_range_analysis import Alarm, Analysis, analyze
+from irfuzz.analyze.raw_variances import is_never_negative
 from irfuzz.analyze.safe_input_ranges import Precondition, preconditions
 from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
@@ -31,11 +32,13 @@ class ExaminedWarning:
         warning: it.
         preconditions: ranges of inputs that make it safe.
         witness: inputs that trigger it, ``None`` if none was found or looked for.
+        undecided: what the search saw if it found none, for people; empty if there is nothing to say.
     """
 
     warning: Alarm
     preconditions: tuple[Precondition, ...]
     witness: Witness | None
+    undecided: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,9 @@ def judge(
     """
     started = time.perf_counter()
     found = analyze(program, ranges, domain=domain)
+    for warning in [w for w in found.warnings if is_never_negative(program, w, found.ranges)]:
+        found.warnings.remove(warning)
+        found.safe[warning.op] += 1
     seconds = time.perf_counter() - started
     judged = [ExaminedWarning(w, (), None) for w in found.warnings]
     progress(WarningReport(found, tuple(judged), seconds, ""))
@@ -96,7 +102,8 @@ def judge(
         for done, warning in enumerate(found.warnings):
             progress(WarningReport(found, _confirmed_first(judged), seconds, searched, gradients.absent, done))
             witness = search.find(program, warning, ranges)
-            judged[done] = ExaminedWarning(warning, preconditions(program, warning, ranges, domain=domain), witness)
+            safe = preconditions(program, warning, ranges, domain=domain)
+            judged[done] = ExaminedWarning(warning, safe, witness, search.undecided)
     return WarningReport(found, _confirmed_first(judged), seconds, searched, gradients.absent, len(judged))
 
 

@@ -88,6 +88,12 @@ GUILTY = [
     ("LpPool__p__one_more", "y = LpPool<kernel_shape = [2, 2], p = 1>(x)"),
     ("LpNormalization__axis__turned", "n = LpNormalization<axis = 0>(x) y = Identity(n)"),
     ("Shape__end__spoilt", "y = Shape<start = 1, end = 3>(x)"),
+    # With axis 4 the target dies, which explains nothing of what is seen.
+    ("Softmax__axis__one_more", "y = Softmax<axis = 2>(x)"),
+    # Without auto_pad there are no pads to read either.
+    ("AveragePool__pads__spoilt", "y = AveragePool<kernel_shape = [3, 3], pads = [0, 1, 2, 1]>(x)"),
+    # No other number of groups suits these weights.
+    ("Conv__group__spoilt", "w = ConstantOfShape<value = float[1] {0.5}>(shape) y = Conv<group = 2>(x, w)"),
 ]
 
 
@@ -95,9 +101,10 @@ GUILTY = [
 @pytest.mark.parametrize(("fault", "body"), GUILTY)
 def test_the_guilty_parameter_alone_is_named(fault: str, body: str) -> None:
     kind = "int64" if fault.startswith("Shape") else "float"
-    ranks = {"Shape": "[2]", "LeakyRelu": "[1, 4, 6, 6]", "LpNormalization": "[1, 4, 6, 6]"}
+    ranks = {"Shape": "[2]", "LeakyRelu": "[1, 4, 6, 6]", "Softmax": "[1, 4, 6, 6]", "LpNormalization": "[1, 4, 6, 6]"}
     shape = ranks.get(fault.partition("__")[0], "[1, 4, ?, ?]")
-    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4, 6, 6] x) => ({kind}{shape} y) {{ {body} }}'
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[1, 4, 6, 6] x) => ({kind}{shape} y)
+        <int64[4] shape = {{4, 2, 3, 3}}> {{ {body} }}"""
     given = Program.from_proto(onnx.parser.parse_model(text))
     with Runner(resolve(["reference", f"tests/planted_targets/wrong_parameters.py:{fault}"])) as runner:
         base, other = runner.targets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,9 @@ def test_text_of_a_search_without_gradients_or_that_was_interrupted() -> None:
 
 
 def test_json_has_everything() -> None:
-    made = report(examined(Precondition("x", 1.0, 2.0), found=witness()), examined(), unjudged=1, unguided="no torch")
+    apart = replace(examined(), undecided="far apart")
+    made = report(examined(Precondition("x", 1.0, 2.0), found=witness()), apart, unjudged=1, unguided="no torch")
+    assert "    undecided: far apart\n" in as_text(made, "m")
     made.analysis.unknown["Loop"] = 2
     told = as_json(made, "m")
     assert json.loads(json.dumps(told, allow_nan=False)) == told
@@ -128,9 +131,9 @@ def test_json_has_everything() -> None:
         "unguided": "no torch", "warnings": [
             {
                 **plain, "status": "confirmed", "preconditions": [{"input": "x", "low": 1.0, "high": 2.0}],
-                "witness": {"shown": "x = -1", "runs": 5, "way": "corner"},
+                "witness": {"shown": "x = -1", "runs": 5, "way": "corner"}, "undecided": "",
             },
-            {**plain, "status": "unconfirmed", "preconditions": [], "witness": None},
+            {**plain, "status": "unconfirmed", "preconditions": [], "witness": None, "undecided": "far apart"},
         ],
         "unproved": [{**plain, "depends_on": ["x", "w"]}],
         "safe": {"Div": 1, "Sqrt": 2},

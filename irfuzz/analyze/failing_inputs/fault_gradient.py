@@ -14,6 +14,7 @@ import numpy as np
 
 from irfuzz.analyze.abstract_domain.interval import INF
 from irfuzz.analyze.abstract_domain.number_formats import format_of
+from irfuzz.analyze.failing_inputs.reduced_elements import ELEMENTS
 from irfuzz.analyze.failing_inputs.warning_subprogram import WarningProbe
 from irfuzz.analyze.numeric_range_analysis import Alarm
 from irfuzz.analyze.unsafe_conditions import Fault
@@ -21,12 +22,15 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.generated_source import TORCH
 from irfuzz.execute.run_types import Exit, Target
 from irfuzz.execute.runner import Runner
+from irfuzz.ir.program import Program
 
 STEPS = (1.0, 1.001, 2.0, 0.5)
 """How far to go, in units of the step that reaches the end of a linear operand; a square's takes 2."""
 
 MOST = 512
 """Objectives of one worker: two for each warning."""
+
+_EACH = ("each", ELEMENTS)
 
 
 class Gradients:
@@ -43,7 +47,8 @@ class Gradients:
 
     def __init__(self, warnings: Iterable[Alarm]) -> None:
         asked = ((kind, name) for w in warnings for kind, _ in goals(w.fault, 0.0) for name in (w.operand, w.output))
-        self._places = {objective: place for place, objective in enumerate(list(dict.fromkeys(asked))[:MOST])}
+        objectives = [_EACH, *list(dict.fromkeys(asked))[:MOST]]
+        self._places = {objective: place for place, objective in enumerate(objectives)}
         self._runner: Runner | None = None
         self.absent = ""
 
@@ -111,6 +116,29 @@ class Gradients:
                 if isinstance(value := result.outputs.get(f"{place}/{name}"), np.ndarray)
             }
             yield from _moved(feeds, slopes, goal - float(score), ends)
+
+    def of_elements(
+        self, program: Program, feeds: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
+        """The elements that a program of ``reduced_elements`` computes, and the gradients of each of them.
+
+        Args:
+            program: its output is ``ELEMENTS``.
+            feeds: the inputs at which; they stay as they are.
+
+        Returns:
+            The elements, and for each float input on which they depend an array of their number and the input's shape;
+            all of double precision. ``None`` if the lowering gives none, or none that is finite.
+        """
+        if not self.start() or self._runner is None:
+            return None
+        (result,) = self._runner.run(program, feeds)
+        elements = result.outputs.get(f"{self._places[_EACH]}/")
+        if result.exit is not Exit.OK or not isinstance(elements, np.ndarray):
+            return None
+        found = {name: result.outputs.get(f"{self._places[_EACH]}/{name}") for name in feeds}
+        slopes = {n: np.asarray(a, dtype=np.float64) for n, a in found.items() if isinstance(a, np.ndarray)}
+        return elements.astype(np.float64), slopes
 
 
 def goals(fault: Fault, biggest: float) -> list[tuple[str, float]]:

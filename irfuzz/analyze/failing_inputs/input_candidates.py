@@ -70,6 +70,10 @@ class Box:
             made[name] = typed if typed.shape == array.shape else np.broadcast_to(typed, array.shape).copy()
         return made
 
+    def middle(self) -> Feeds:
+        """All inputs in the middle of their ranges."""
+        return self.filled(dict.fromkeys(self._names, 0.5))
+
     def likely(self) -> Iterator[Feeds]:
         """All at their ends, in the middle, at 0; and one half high, one low, of what stands nearest to the operand.
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from irfuzz.analyze.abstract_domain.interval import INF
 from irfuzz.analyze.abstract_domain.number_formats import format_of
+from irfuzz.analyze.failing_inputs.equal_elements import EqualElements
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.input_candidates import Box, Feeds
+from irfuzz.analyze.failing_inputs.reduced_elements import reduced_elements
 from irfuzz.analyze.failing_inputs.warning_subprogram import WarningProbe, probe_of
 from irfuzz.analyze.initial_ranges import Ranges
 from irfuzz.analyze.numeric_range_analysis import Alarm
@@ -41,8 +43,8 @@ class Witness:
         probe: the program that shows it.
         shown: what was seen, for people.
         runs: how many the search took.
-        way: how they were found: ``corner`` of the ranges, ``gradient``, ``draw``, ``step`` (AUDEE's search),
-            ``bisection`` between two sides of 0.
+        way: how they were found: ``corner`` of the ranges, ``equal`` elements of what is reduced, ``gradient``,
+            ``draw``, ``step`` (AUDEE's search), ``bisection`` between two sides of 0.
     """
 
     inputs: Mapping[str, np.ndarray]
@@ -54,6 +56,10 @@ class Witness:
 
 ROUNDS = 12
 """Times that the search goes on along the gradient from the inputs that came nearest."""
+STARTS = 4
+"""Draws from which elements are made equal, if the middle of the ranges does not lead there."""
+EQUAL = 0.75
+"""Of the time that is left, the part in which elements are made equal."""
 
 
 class WitnessSearch:
@@ -64,6 +70,9 @@ class WitnessSearch:
         seed: of all draws.
         seconds: for each warning.
         gradients: of the lowering to PyTorch, if the search may use them.
+
+    Attributes:
+        undecided: what the last search saw if it found none, for people; empty if there is nothing to say.
     """
 
     def __init__(self, runner: Runner, seed: int = 0, seconds: float = 3.0, gradients: Gradients | None = None) -> None:
@@ -71,6 +80,7 @@ class WitnessSearch:
         self._seed = seed
         self._seconds = seconds
         self._gradients = gradients
+        self.undecided = ""
 
     def find(self, program: Program, warning: Alarm, ranges: Ranges) -> Witness | None:
         """Inputs for which the call gives NaN, an infinity or an error from operands without any.
@@ -85,12 +95,15 @@ class WitnessSearch:
         Returns:
             ``None`` if nothing was found in time, or if the call has no probe.
         """
+        self.undecided = ""
         probe = probe_of(program, warning, ranges)
-        return (
-            None
-            if probe is None
-            else _Hunt(self._runner, probe, warning, self._seed, self._seconds, self._gradients).run()
-        )
+        if probe is None:
+            return None
+        hunt = _Hunt(self._runner, probe, warning, self._seed, self._seconds, self._gradients)
+        found = hunt.run()
+        if found is None and hunt.equal is not None:
+            self.undecided = hunt.equal.told()
+        return found
 
 
 class _Hunt:
@@ -117,6 +130,7 @@ class _Hunt:
         self.shown = ""
         self.later: tuple[Feeds, str] | None = None
         self.way = ""
+        self.equal: EqualElements | None = None
         base = make_inputs(probe.program, seed)
         self.base: Feeds = {n: np.asarray(v) for n, v in base.items() if isinstance(v, np.ndarray)}
         self.given = len(self.base) == len(base)
@@ -146,6 +160,7 @@ class _Hunt:
         """What is tried, in turn: a way, and inputs of it that run together, more of them the longer it takes."""
         stages = (
             ("corner", BATCH, self.box.likely()),
+            ("equal", BATCH, self._equalised()),
             ("gradient", 1, self._along_gradients()),
             ("corner", BATCH, self.box.corners()),
             ("draw", BATCH, self.box.draws(48)),
@@ -165,14 +180,32 @@ class _Hunt:
                 return feeds
         return None
 
+    def _equalised(self) -> Iterator[Feeds]:
+        """Where all elements whose reductions make the operand are nearly equal; for ``EQUAL`` of the time, at most."""
+        reduced = None if self.gradients is None else reduced_elements(self.probe)
+        if reduced is None or self.gradients is None or not self._torch_started():
+            return
+        self.equal = EqualElements(reduced, self.gradients, {n: self.box.ends(n) for n in self.base})
+        began, end = time.monotonic(), 0.0
+        for feeds in self.equal.candidates(itertools.chain([self.box.middle()], self.box.draws(STARTS))):
+            if not end:  # the first one waits for what PyTorch loads to compute many gradients at once
+                self.until += time.monotonic() - began
+                end = time.monotonic() + (self.until - time.monotonic()) * EQUAL
+            if time.monotonic() > end:
+                return
+            yield feeds
+
+    def _torch_started(self) -> bool:
+        """Whether gradients can be asked for; PyTorch starts once for all warnings, and this time does not count."""
+        began = time.monotonic()
+        started = self.gradients is not None and self.gradients.start()
+        self.until += time.monotonic() - began
+        return started
+
     def _along_gradients(self) -> Iterator[Feeds]:
         """Where gradients lead from the corner that came nearest, and on from there while it comes nearer."""
-        if self.gradients is None or not self.pool:
+        if self.gradients is None or not self.pool or not self._torch_started():
             return
-        began = time.monotonic()
-        if not self.gradients.start():
-            return
-        self.until += time.monotonic() - began  # PyTorch starts once for all warnings
         ends = {n: self.box.ends(n) for n in self.base}
         tried: set[int] = set()
         for _ in range(ROUNDS):

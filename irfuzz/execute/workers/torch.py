@@ -129,7 +129,8 @@ def _gradient(
     """Of each objective (kind and two names, of inputs or outputs) its value and its gradient in each float input.
 
     The outputs are called ``PLACE/`` for the value and ``PLACE/INPUT`` for a gradient; objectives that do not depend on
-    any input, or have no finite gradient, are left out.
+    any input, or have no finite gradient, are left out. The objective ``each`` has the elements of a vector as its
+    value, and a row of gradients for each of them.
     """
     course.at("run")
     constants, given = module["tensors"](weights, inputs)
@@ -144,12 +145,29 @@ def _gradient(
             continue
         if not (a.is_floating_point() and b.is_floating_point() and a.requires_grad):
             continue
-        score = OBJECTIVES[kind](a, b if kind == "zeros" else a)
-        gradients = torch.autograd.grad(score, list(moving.values()), retain_graph=True, allow_unused=True)
+        score = a.reshape(-1) if kind == "each" else OBJECTIVES[kind](a, b if kind == "zeros" else a)
+        gradients = _rows(score, list(moving.values())) if kind == "each" else _slopes(score, list(moving.values()))
         if all(g is None or bool(torch.isfinite(g).all()) for g in gradients):
             found[f"{place}/"] = score.detach()
             found.update({f"{place}/{n}": g for n, g in zip(moving, gradients) if g is not None})  # noqa: B905
     return found
+
+
+def _slopes(score: Any, moving: list[Any]) -> Any:
+    """The gradient of a number in each tensor, ``None`` in those that it does not depend on."""
+    return torch.autograd.grad(score, moving, retain_graph=True, allow_unused=True)
+
+
+def _rows(vector: Any, moving: list[Any]) -> list[Any]:
+    """The gradients of all elements of a vector in each tensor, stacked."""
+    try:
+        unit = torch.eye(vector.numel(), dtype=vector.dtype)
+        return list(torch.autograd.grad(vector, moving, unit, retain_graph=True, allow_unused=True,
+                                        is_grads_batched=True))  # fmt: skip
+    except RuntimeError:  # a kernel that torch.func cannot batch
+        rows = [_slopes(element, moving) for element in vector.unbind()]
+    return [None if all(g is None for g in column) else torch.stack([torch.zeros_like(t) if g is None else g
+            for g in column]) for t, column in zip(moving, zip(*rows))]  # noqa: B905  # fmt: skip
 
 
 class _Reads(TorchFunctionMode):

@@ -18,6 +18,7 @@ from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 from irfuzz.localize.nodes.localization_map import EPSILON, LocalizationMap, MapLayer, localise
 from irfuzz.localize.nodes.parameter_variants import Variant, variants
+from irfuzz.localize.nodes.redrawn_layers import redrawn_layers
 from irfuzz.localize.nodes.responsible_parameters import (
     CONSISTENT,
     ResponsibleParameter,
@@ -41,6 +42,15 @@ T1 = 1000.0
 """A layer whose change rate is above it is inconsistent (section 3.3)."""
 T2 = 2.0
 """A layer whose change rate is below it is consistent."""
+
+LESS = 0.1
+"""A change rate that rounding explains must also be this share of what it was, at most, unless it is below ``T1``."""
+
+LEFT = 0.01
+"""What is left of a change rate that only rates show, and not bounds of rounding, if it is gone."""
+
+ENOUGH = 3
+"""On so many redrawn inputs at least a layer must be consistent for its parameter to be named."""
 
 LAYERS = 32
 """So many layers are looked at, at most."""
@@ -128,7 +138,7 @@ class CausalTest:
         made = localise(program, *states)
         amplified = False
         if _largest(made) <= T1:
-            found = self._amplified_inputs(program, inputs)
+            found = next(iter(self._amplified(program, inputs)), None)
             again = None if found is None else self._states(program, found)
             if found is not None and not isinstance(again, str) and again is not None:
                 other_map = localise(program, *again)
@@ -191,39 +201,80 @@ class CausalTest:
         judged = compare_alone(cutter, where, program, feeds, *pair)
         if judged.outcome is ReplayOutcome.AGREES and _rate(*pair) <= T1:
             return CausalLayer(layer.name, layer.op, layer.rate, alone=False, parameters=())
-        had_nan = _has_nan(pair[1])
         tried = list(variants(program, feeds, self._specs))
-        found: dict[str, ResponsibleParameter] = {}
         ran = self._run([(v.program, v.feeds) for v in tried])
+        found: dict[str, ResponsibleParameter] = {}
+        failing: dict[str, ResponsibleParameter] = {}
+        gone = _Gone(cutter, where, _rate(*pair), bounded=judged.outcome is not ReplayOutcome.AGREES)
         for variant, (one, two) in zip(tried, ran, strict=True):
-            name, was, now = variant.parameter, variant.was, variant.now
-            if name in found or one.exit is not Exit.OK:
+            name = variant.parameter
+            if one.exit is not Exit.OK:
                 continue
-            if two.exit in _DEATHS:
-                found[name] = ResponsibleParameter(name, was, now, math.inf, "crash")
-            elif two.exit is Exit.OK and _has_nan(two) and not had_nan and not _has_nan(one):
-                found[name] = ResponsibleParameter(name, was, now, math.inf, "NaN")
-            elif self._consistent(cutter, where, variant, one, two) and not tells_nothing(pair[0], one):
-                most = self._largest_rate(cutter, where, variant)
+            if why := _new_failure(pair[1], one, two):
+                failing.setdefault(name, ResponsibleParameter(name, variant.was, variant.now, math.inf, why))
+            elif (
+                name not in found
+                and gone.alone(variant.program, variant.feeds, one, two)
+                and not tells_nothing(pair[0], one)
+            ):
+                most = self._largest_rate(gone, variant)
                 if most is not None:
                     found[name] = ResponsibleParameter(
-                        name, was, now, most, moved=moved(pair[0], one), given=variant.given
-                    )
-        for exact in as_if(pair[0], pair[1], tried, ran):
-            before = found.get(exact.name)
-            if before is None or (before.why == CONSISTENT and exact.moved < math.inf):
+                        name, variant.was, variant.now, most, CONSISTENT, moved(pair[0], one), variant.given,
+                        variant.dropped,
+                    )  # fmt: skip
+        for exact in self._as_if(program, feeds, pair, tried, ran):
+            if exact.name not in found or exact.moved < math.inf:
                 found[exact.name] = exact
-        return CausalLayer(layer.name, layer.op, layer.rate, alone=True, parameters=guilty(list(found.values())))
+        if not found:
+            found = self._elsewhere(gone, program)
+        named = guilty([*found.values(), *failing.values()])
+        return CausalLayer(layer.name, layer.op, layer.rate, alone=True, parameters=named)
 
-    def _consistent(
-        self, cutter: Cutter, place: tuple[int, int], variant: Variant, one: RunResult, two: RunResult
-    ) -> bool:
-        if one.exit is not Exit.OK or two.exit is not Exit.OK:
-            return False
-        judged = compare_alone(cutter, place, variant.program, dict(variant.feeds), one, two)
-        return judged.outcome is ReplayOutcome.AGREES or (_rate(one, two) < T2 and not judged.faulty)
+    def _elsewhere(self, gone: _Gone, program: Program) -> dict[str, ResponsibleParameter]:
+        """Parameters with another value of which the layer is consistent on other inputs, of other shapes even.
 
-    def _largest_rate(self, cutter: Cutter, place: tuple[int, int], variant: Variant) -> float | None:
+        For layers whose own inputs allow no value that tells anything: weights are of one number of groups, indices
+        of one number of batch axes. The layer as it is must be inconsistent on most other inputs.
+        """
+        found: dict[str, ResponsibleParameter] = {}
+        for layer in redrawn_layers(program, self._specs):
+            ran = zip(layer.calls, self._run(layer.calls), strict=True)
+            alike = [gone.alone(*call, one, two) for call, (one, two) in ran if one.exit is Exit.OK]
+            if not layer.parameter and sum(alike) * 2 >= len(alike):
+                return {}
+            if layer.parameter and layer.parameter not in found and len(alike) >= ENOUGH and all(alike):
+                found[layer.parameter] = ResponsibleParameter(layer.parameter, layer.was, layer.now, 0.0, moved=1.0)
+        return found
+
+    def _as_if(
+        self,
+        program: Program,
+        feeds: Mapping[str, Value],
+        pair: Sequence[RunResult],
+        tried: Sequence[Variant],
+        ran: Sequence[Sequence[RunResult]],
+    ) -> list[ResponsibleParameter]:
+        """Parameters with which the base computes what the target did; of several, those that do on other inputs too.
+
+        Two changes are alike on some inputs: without alpha and without beta a small LRN changes nothing.
+        """
+        exact = as_if(pair[0], pair[1], tried, ran)
+        certain = {(p.name, p.now) for p in exact if p.moved < math.inf}
+        if len({name for name, _ in certain}) < 2:
+            return exact
+        likely = [v for v in tried if (v.parameter, v.now) in certain]
+        for row in self._amplified(program, feeds):
+            right, seen = self._run([(program, row)])[0]
+            again = [replace(v, feeds={n: row.get(n, value) for n, value in v.feeds.items()}) for v in likely]
+            results = self._run([(v.program, v.feeds) for v in again])
+            if right.exit is Exit.OK and (still := as_if(right, seen, again, results)):
+                names = {p.name for p in still}
+                exact = [p for p in exact if p.name in names]
+                likely = [v for v in likely if v.parameter in names]
+        return exact
+
+    def _largest_rate(self, gone: _Gone, variant: Variant) -> float | None:
         """Lines 14 to 16: the rate when the layer's input is searched; ``None`` if it becomes inconsistent."""
         genome = self._genome(variant.program, variant.feeds, 0.5)
         if genome is None:
@@ -236,25 +287,24 @@ class CausalTest:
             for feeds, (one, two) in zip(rows, results, strict=True):
                 if one.exit is not Exit.OK:
                     continue
-                moved = replace(variant, program=genome.program, feeds=feeds)
-                if not self._consistent(cutter, place, moved, one, two):
+                if not gone.alone(genome.program, feeds, one, two):
                     return None
                 most = max(most, _rate(one, two))
             evolution.tell(np.array([[_rate(*row)] for row in results]))
         return most
 
-    def _amplified_inputs(self, program: Program, inputs: Mapping[str, Value]) -> Mapping[str, Value] | None:
-        """Inputs near the given ones on which outputs lie farther apart (algorithm 1); ``None`` if none evolve."""
+    def _amplified(self, program: Program, inputs: Mapping[str, Value]) -> list[Mapping[str, Value]]:
+        """Inputs near the given ones on which outputs lie farther apart (algorithm 1), the farthest first."""
         genome = self._genome(program, inputs, _REACH)
         if genome is None:
-            return None
+            return []
         fitness = InconsistencyFitness(program)
         evolution = Evolution(genome.start(), genome.blocks, _WHOLE[0], self._seed)
         for _ in range(_WHOLE[1]):
             rows = [genome.inputs(genes) for genes in evolution.ask()]
             results = self._run([(genome.program, r) for r in rows])
             evolution.tell(np.array([fitness.score(row, r) for row, r in zip(results, rows, strict=True)]))
-        return genome.inputs(evolution.parents[0])
+        return [genome.inputs(genes) for genes in evolution.parents]
 
     def _genome(self, program: Program, feeds: Mapping[str, Value], reach: float) -> Genome | None:
         """Float inputs of a program, that move so many times the range of the given ones beyond it."""
@@ -273,6 +323,43 @@ class CausalTest:
         shapes = {name: v.shape for name, v in feeds.items() if isinstance(v, np.ndarray)}
         blocks = tuple(b for b in genome.blocks if b.name in ranges and shapes[b.name] == b.shape)
         return replace(genome, blocks=blocks, base=dict(feeds)) if blocks else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """Decides whether a change of a layer takes its inconsistency away.
+
+    Attributes:
+        cutter: has the layer.
+        place: of its node, and the place behind it.
+        rate: its change rate without the change.
+        bounded: the bounds of rounding see the inconsistency. If they do not, they cannot show that it is gone.
+    """
+
+    cutter: Cutter
+    place: tuple[int, int]
+    rate: float
+    bounded: bool
+
+    def alone(self, program: Program, feeds: Mapping[str, Value], one: RunResult, two: RunResult) -> bool:
+        """Whether it is gone from a program of the layer alone, as both targets ran it."""
+        if one.exit is not Exit.OK or two.exit is not Exit.OK:
+            return False
+        judged = compare_alone(self.cutter, self.place, program, dict(feeds), one, two)
+        rate = _rate(one, two)
+        if self.bounded and judged.outcome is ReplayOutcome.AGREES:
+            # The bounds of the changed layer may be so wide that they say nothing.
+            return rate <= max(T1, LESS * self.rate)
+        return rate < (T2 if self.bounded else max(T2, LEFT * self.rate)) and not judged.faulty
+
+
+def _new_failure(before: RunResult, one: RunResult, two: RunResult) -> str:
+    """How a target fails on a changed layer that the base runs: ``crash``, ``NaN`` that it did not give before, or
+    empty.
+    """
+    if two.exit in _DEATHS:
+        return "crash"
+    return "NaN" if two.exit is Exit.OK and _has_nan(two) and not _has_nan(before) and not _has_nan(one) else ""
 
 
 def _largest(made: LocalizationMap) -> float:

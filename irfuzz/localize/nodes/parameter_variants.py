@@ -26,7 +26,8 @@ MOST = 8
 _FACTORS = (0.0, 0.5, 2.0, 10.0, 100.0)
 """What a number is multiplied by, where nothing says what values it may have."""
 
-_NUMBERS = frozenset({"INT", "FLOAT", "STRING", "INTS", "FLOATS"})
+NUMBERS = frozenset({"INT", "FLOAT", "STRING", "INTS", "FLOATS"})
+"""Types of the attributes whose values are changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Variant:
         program: of that layer alone.
         feeds: values of its inputs.
         given: the layer gives the value itself; otherwise it is the default.
+        dropped: other attributes of the layer, not at their defaults, that had to go with it.
     """
 
     parameter: str
@@ -48,6 +50,7 @@ class Variant:
     program: Program
     feeds: Mapping[str, Value]
     given: bool = True
+    dropped: tuple[str, ...] = ()
 
 
 def variants(program: Program, feeds: Mapping[str, Value], specs: Specs) -> Iterator[Variant]:
@@ -69,24 +72,26 @@ def variants(program: Program, feeds: Mapping[str, Value], specs: Specs) -> Iter
     if spec is None:
         return
     given = {a.name: a for a in node.attribute}
+    full = _with_all_outputs(model, place, spec)
     for name, attr in spec.attrs.items():
-        if attr.type not in _NUMBERS:
+        if attr.type not in NUMBERS:
             continue
-        was: Any = _plain(helper.get_attribute_value(given[name])) if name in given else attr.default
+        was: Any = plain(helper.get_attribute_value(given[name])) if name in given else attr.default
         if was is None:
             continue
         tried = 0
-        for now in _others(spec, attr, was):
-            made = _with_attribute(model, place, name, now, feeds)
+        for now in other_values(attr, was):
+            made = _with_attribute(model, place, name, now, feeds) or _with_attribute(full, place, name, now, feeds)
             if made is not None:
-                yield Variant(name, _text(was), _text(now), made, feeds, given=name in given)
+                dropped = tuple(a.name for a in node.attribute if _excluded(a, name, now) and not _default(spec, a))
+                yield Variant(name, text_of(was), text_of(now), made, feeds, given=name in given, dropped=dropped)
                 tried += 1
             if tried == MOST:
                 break
         if name in given and attr.default is None and not attr.required:
             made = _with_attribute(model, place, name, None, feeds)
             if made is not None:
-                yield Variant(name, _text(was), "omitted", made, feeds)
+                yield Variant(name, text_of(was), "omitted", made, feeds)
     for position, value in enumerate(node.input):
         formal = spec.formal(position)
         if value and formal is not None and formal.option == "optional":
@@ -96,11 +101,21 @@ def variants(program: Program, feeds: Mapping[str, Value], specs: Specs) -> Iter
                 yield Variant(formal.name, value, "omitted", made, {n: v for n, v in feeds.items() if n in names})
 
 
-def _others(spec: OpSpec, attr: AttrSpec, was: Any) -> list[Any]:
-    """Values to try, those that take the parameter out of play first."""
+def _with_all_outputs(model: onnx.ModelProto, place: int, spec: OpSpec) -> onnx.ModelProto:
+    """The model with all outputs that the operator has: some values ask for those that others do without."""
+    full = _copy(model)
+    node = full.graph.node[place]
+    for formal in spec.outputs[len(node.output) :]:
+        if formal.option == "optional":
+            node.output.append(f"{node.output[0]}_{formal.name}")
+    return full
+
+
+def other_values(attr: AttrSpec, was: Any) -> list[Any]:
+    """Values to try of an attribute instead of ``was``, those that take it out of play first."""
     found: list[Any] = []
     if isinstance(was, list):
-        found += [_plain(attr.default)] if attr.default is not None else []
+        found += [plain(attr.default)] if attr.default is not None else []
         found += [[v] * len(was) for v in (1, 0)] + [sorted(was), was[::-1], [v + 1 for v in was], [2] * len(was)]
         if attr.type == "FLOATS":
             found = [[float(v) for v in one] for one in found]
@@ -123,14 +138,15 @@ def _others(spec: OpSpec, attr: AttrSpec, was: Any) -> list[Any]:
     return unique
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """An attribute's value as the schema's defaults are held."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return list(value) if not isinstance(value, int | float | str) else value
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value for people: floats have nine digits."""
     return str(round(value, 9) if isinstance(value, float) else value)
 
 
@@ -152,6 +168,11 @@ def _excluded(attribute: AttributeProto, name: str, value: Any) -> bool:
     if name == "auto_pad":
         return value != "NOTSET" and attribute.name == "pads"
     return name == "pads" and attribute.name == "auto_pad"
+
+
+def _default(spec: OpSpec, attribute: AttributeProto) -> bool:
+    """Whether an attribute says what would hold without it."""
+    return plain(helper.get_attribute_value(attribute)) == spec.attrs[attribute.name].default
 
 
 def _regrouped(model: onnx.ModelProto, node: onnx.NodeProto, feeds: Mapping[str, Value]) -> bool:

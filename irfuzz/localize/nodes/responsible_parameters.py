@@ -38,6 +38,7 @@ class ResponsibleParameter:
         why: ``consistent``, ``crash``, ``NaN``, or ``as if``: the target computes what the base computes with ``now``.
         moved: what share of the base's elements the change moves, 1 if it gives another shape.
         given: the model gives its value, which is not merely the default.
+        dropped: other attributes that had to go with its value.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ResponsibleParameter:
     why: str = CONSISTENT
     moved: float = 0.0
     given: bool = True
+    dropped: tuple[str, ...] = ()
 
 
 def guilty(found: Sequence[ResponsibleParameter]) -> tuple[ResponsibleParameter, ...]:
@@ -56,16 +58,22 @@ def guilty(found: Sequence[ResponsibleParameter]) -> tuple[ResponsibleParameter,
     there is some, so that other ``pads`` and ``auto_pad`` hide it, too. What fails is kept in any case. Of the others
     those explain the fault with whose other value the base computes exactly what the target did (``as if``); if there
     are none, those whose change moves the least of what the base computes (the paper changes values "minimally",
-    section 2.2).
+    section 2.2). A value with which another attribute had to go explains nothing if that attribute alone does.
+
+    Args:
+        found: of one parameter perhaps both how it fails and with which value the fault is gone; then the latter
+            stays.
     """
     fails = [p for p in found if p.why in ("crash", "NaN")]
     rest = [p for p in found if p.why not in ("crash", "NaN")]
+    rest = [p for p in rest if not {q.name for q in rest} & {*p.dropped}]
     exact = [p for p in rest if p.why == AS_IF_IT_WERE and p.moved < math.inf]
     least = min((p.moved for p in rest), default=0.0)
     kept = exact or [p for p in rest if p.moved <= least + MOVED_ALIKE]
     if any(p.given for p in kept):
         kept = [p for p in kept if p.given]  # padding that is not read, and not what it would be by ``auto_pad``
-    return tuple(p for p in found if p in kept or p in fails)
+    names = {p.name for p in kept}
+    return tuple(p for p in found if p in kept or (p in fails and p.name not in names))
 
 
 def moved(before: RunResult, after: RunResult) -> float:
@@ -128,17 +136,44 @@ def as_if(
     """
     found: dict[str, ResponsibleParameter] = {}
     apart = _apart(right, seen)
+    apart = apart if math.isfinite(apart) else _size(right)  # of another shape, or NaN on one side
     for variant, (one, *_) in zip(tried, ran, strict=True):
         if seen.exit is not Exit.OK or one.exit is not Exit.OK or _apart(one, seen) > AS_IF * apart:
             continue
         # One number in all places may be alike by chance, and counts only if nothing else explains the fault.
-        far = math.inf if tells_nothing(right, one) else 0.0
+        far = math.inf if _one_number(right, one) else 0.0
         named = ResponsibleParameter(
-            variant.parameter, variant.was, variant.now, 0.0, AS_IF_IT_WERE, far, variant.given
+            variant.parameter, variant.was, variant.now, 0.0, AS_IF_IT_WERE, far, variant.given, variant.dropped
         )
         if variant.parameter not in found or far < found[variant.parameter].moved:
             found[variant.parameter] = named
     return list(found.values())
+
+
+def _one_number(before: RunResult, after: RunResult) -> bool:
+    """Whether a change leaves one number, or NaN, in all places of an output that had several, or no elements."""
+    for name, a in before.outputs.items():
+        b = after.outputs.get(name)
+        if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.dtype.kind in "OUSc" or not a.size:
+            continue
+        if not b.size or (b.size > 1 and _kinds(b) == 1 and _kinds(a) > 1):
+            return True
+    return False
+
+
+def _kinds(array: np.ndarray) -> int:
+    """How many different numbers an array has; all NaN are one."""
+    return len(np.unique(array.astype(np.float64)))
+
+
+def _size(result: RunResult) -> float:
+    """The largest mean magnitude of an output's finite elements."""
+    most = 0.0
+    for a in result.outputs.values():
+        if isinstance(a, np.ndarray) and a.dtype.kind not in "OUSc" and a.size:
+            wide = np.abs(a.astype(np.float64))
+            most = max(most, float(np.where(np.isfinite(wide), wide, 0.0).mean()))
+    return most
 
 
 def _apart(one: RunResult, two: RunResult) -> float:

@@ -18,6 +18,7 @@ SCHEMA = 1
 
 WAYS = {
     "corner": "a corner of the ranges",
+    "equal": "equal elements of what is reduced",
     "gradient": "gradients",
     "draw": "a draw",
     "step": "random steps",
@@ -95,6 +96,7 @@ def _entry(judged: ExaminedWarning) -> dict[str, Any]:
         "status": "confirmed" if witness is not None else "unconfirmed",
         "preconditions": [{"input": p.input, "low": p.low, "high": p.high} for p in judged.preconditions],
         "witness": None if witness is None else {"shown": witness.shown, "runs": witness.runs, "way": witness.way},
+        "undecided": judged.undecided,
     }
 
 
@@ -123,6 +125,8 @@ def as_text(report: WarningReport, model: str, *, partial: bool = False) -> str:
         lines.append(f"    {warning.operand} is in [{fault.range.low:.6g}, {fault.range.high:.6g}]" + _nan(judged))
         if judged.witness is not None:
             lines.append(f"    witness (by {WAYS[judged.witness.way]}): {judged.witness.shown}")
+        if judged.undecided:
+            lines.append(f"    undecided: {judged.undecided}")
         if warning.inputs:
             lines.append(f"    depends on {', '.join(warning.inputs)}")
         lines += [f"    safe with {p.input} in [{_told(p.low)}, {_told(p.high)}]" for p in judged.preconditions]
