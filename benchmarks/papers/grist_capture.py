@@ -130,7 +130,22 @@ def kept(session: Any, monitored: dict[str, Any], feeds: dict[Any, Any]) -> tupl
         if array.dtype.kind in "fiub" and array.size:
             ranges[tensor.name] = [float(array.min()), float(array.max())]
     about = {"outputs": [t.name for t in loss], "ranges": ranges, "steered": steered, "shapes": shapes}
+    about["starts"] = starts_of(session)
     return part, about
+
+
+def starts_of(session: Any) -> dict[str, list[float]]:
+    """Where variables of one sign start that are drawn evenly: of [0, 16), 0 is hardly ever drawn itself."""
+    found = {}
+    for op in session.graph.get_operations():
+        drawn = op.inputs[1].op if op.type == "Assign" else None
+        low = 0.0
+        if drawn is not None and drawn.type in ("Add", "AddV2"):
+            low, drawn = float(np.min(session.run(drawn.inputs[1]))), drawn.inputs[0].op
+        if drawn is None or drawn.type != "Mul" or drawn.inputs[0].op.type != "RandomUniform" or low < 0:
+            continue
+        found[op.inputs[0].op.name] = [low, low + float(np.max(session.run(drawn.inputs[1])))]
+    return found
 
 
 def values_of(session: Any, part: Any) -> dict[str, tuple[str, np.ndarray]]:
@@ -193,6 +208,8 @@ def tensorflow_graph(program: Path, checkout: Path) -> tuple[bytes, dict[str, An
     names = [[name.removesuffix(":0") for name in ends] for ends in (fed, told["outputs"])]
     told["ranges"] = {name.removesuffix(":0"): ends for name, ends in told["ranges"].items() if name in fed}
     model = convert_graph(part, (fed, told["outputs"]), (names[0], names[1]), "graph", values)
+    own = {tensor.name for tensor in onnx.load_model_from_string(model).graph.initializer}
+    told["ranges"] |= {name: ends for name, ends in told.pop("starts").items() if name in own}
     return sized(model, told.pop("shapes")), told
 
 

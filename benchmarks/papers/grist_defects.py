@@ -91,6 +91,13 @@ def _cut(model: onnx.ModelProto, operand: str, outputs: Sequence[str]) -> onnx.M
                 node.output[index] = f"{name}_before"
     del cut.graph.output[:]
     cut.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in outputs)
+    needed, nodes = {*outputs}, list[onnx.NodeProto]()
+    for node in reversed(cut.graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+            nodes.insert(0, node)
+    del cut.graph.node[:]
+    cut.graph.node.extend(nodes)
     kept = [t for t in cut.graph.initializer if t.name != operand]
     held = [t for t in cut.graph.initializer if t.name == operand]
     known = [v for v in cut.graph.value_info if v.name == operand]
