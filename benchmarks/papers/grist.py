@@ -2,9 +2,9 @@
 
 Nothing of their code is kept here: the command names a checkout of github.com/Jacob-yen/GRIST. Each program is run up
 to its first step (``grist_capture.py``); its graph is analysed as an architecture, inputs being in the ranges of what
-the program feeds. Where its defect is, GRIST's own objective says, which reads the operand of the operator at fault. A
-warning elsewhere is true if an input of these ranges triggers it. A twin is the same graph with the operands of all
-defects and true warnings limited to their domain; what is warned of there and not confirmed counts as false.
+the program feeds. Where its defect is, GRIST's own objective says (``grist_defects.py``). A warning elsewhere is true
+if an input of these ranges triggers it. A twin is the same graph with the operands of all defects and true warnings
+limited to their domain; what is warned of there and not confirmed counts as false.
 
 Run ``python -m benchmarks.papers.grist CHECKOUT [--work FOLDER] [--seconds 10] [--only ID...] [--json FILE]``. Exit
 code 1 if a defect is missed or a twin has a false warning.
