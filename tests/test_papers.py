@@ -1,4 +1,4 @@
-"""The papers' subjects: DEBAR's nine architectures as TensorFlow code."""
+"""The papers' subjects: DEBAR's nine architectures as TensorFlow code, and programs as GRIST's data set has them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,21 +82,67 @@ raise SystemExit("it went on")
 """
 
 
-def test_a_program_of_a_checkout_runs_up_to_its_first_step(tmp_path: Path) -> None:
-    (tmp_path / "scripts" / "utils").mkdir(parents=True)
-    (tmp_path / "scripts" / "utils" / "run_all.py").write_text('file_names = [["ID_1/mine.py"], ["ID_2/other.py"]]')
-    for name, text in (("ID_1/mine.py", PROGRAM), ("ID_2/other.py", "import torch")):
-        path = tmp_path / "scripts" / "study_case" / name
+TORCH = """
+import torch
+from torchvision import datasets, transforms
+loader = torch.utils.data.DataLoader(datasets.MNIST("nowhere", transform=transforms.ToTensor()), batch_size=4)
+pictures, labels = next(iter(loader))
+layer = torch.nn.Linear(784, 10)
+from scripts.utils.torch_utils import GradientSearcher
+search = GradientSearcher(name="mine")
+search.build(batch_size=4, min_val=0, max_val=1)
+while True:
+    pictures = torch.autograd.Variable(pictures.view(-1, 784), requires_grad=True)
+    p = torch.softmax(layer(pictures), dim=1)
+    chosen = torch.zeros_like(p).scatter_(1, labels.unsqueeze(1), 1)
+    loss = -(chosen * torch.log(p)).sum(dim=1).mean()
+    objective = torch.min(torch.abs(p))
+    watched = {"loss": loss, "obj_function": objective, "obj_grad": torch.autograd.grad(objective, pictures)[0]}
+    pictures, _ = search.update_batch_data(monitor_var=watched, input_data=pictures)
+    raise SystemExit("it went on")
+"""
+
+HARMLESS = """
+import tensorflow as tf
+from scripts.utils.tf_utils import TensorFlowScheduler
+x = tf.placeholder(tf.float32, [None, 4])
+gain = tf.Variable(tf.random_uniform([4], 1, 16))
+loss = tf.reduce_sum(x / (gain * gain + 1e-3))
+obj_function = tf.reduce_min(tf.abs(gain))
+session = tf.Session()
+session.run(tf.global_variables_initializer())
+search = TensorFlowScheduler(name="mine")
+while True:
+    value, other = session.run([loss, obj_function], feed_dict={x: [[1.0, 2.0, 3.0, 4.0]]})
+    search.loss_checker(value)
+"""
+
+
+def rows_of(checkout: Path, programs: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What the benchmark says of the programs of a checkout."""
+    (checkout / "scripts" / "utils").mkdir(parents=True)
+    listed = json.dumps([[name] for name in programs])
+    (checkout / "scripts" / "utils" / "run_all.py").write_text(f"file_names = {listed}")
+    for name, text in programs.items():
+        path = checkout / "scripts" / "study_case" / name
         path.parent.mkdir(parents=True)
         path.write_text(text)
-    told = tmp_path / "told.json"
-    command = [sys.executable, "-m", "benchmarks.papers.grist", str(tmp_path), "--seconds", "60", "--json", str(told)]
+    told = checkout / "told.json"
+    command = [sys.executable, "-m", "benchmarks.papers.grist", str(checkout), "--seconds", "60", "--json", str(told)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=PLACES)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    mine, other = json.loads(told.read_text())
-    assert other["why"] == "a PyTorch program"
-    assert mine["why"] == ""
-    assert len(mine["defects"]) == 1
-    assert mine["defects"][0].startswith("Log ")
-    assert mine["warned"] == mine["confirmed"] == mine["defects"]  # w and b start at 0 and are in [-1, 1]
-    assert (mine["mended"], mine["twin"], mine["missed"]) == (True, [], [])
+    return json.loads(told.read_text())
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("onnxscript"), reason="needs irfuzz[torch]")
+def test_programs_of_a_checkout_run_up_to_their_first_step(tmp_path: Path) -> None:
+    programs = {"ID_1/mine.py": PROGRAM, "ID_2/torch.py": TORCH, "ID_3/harmless.py": HARMLESS, "ID_4/none.py": "x = 1"}
+    mine, torch, harmless, none = rows_of(tmp_path, programs)
+    for row in (mine, torch):
+        assert row["why"] == ""
+        assert len(row["defects"]) == 1
+        assert row["defects"][0].lower().startswith("log ")
+        assert row["warned"] == row["confirmed"] == row["defects"]  # weights may grow, and logits with them
+        assert (row["mended"], row["twin"], row["missed"]) == (True, [], [])
+    assert (harmless["why"], harmless["defects"], harmless["warned"], harmless["twin"]) == ("", [], [], [])
+    assert none["why"] == "it ended without a step"

@@ -2,9 +2,9 @@
 
 Nothing of their code is kept here: the command names a checkout of github.com/Jacob-yen/GRIST. Each program is run up
 to its first step (``grist_capture.py``); its graph is analysed as an architecture, inputs being in the ranges of what
-the program feeds. Where its defect is, GRIST's own objective says, which reads the operand of the operator at fault. A
-warning elsewhere is true if an input of these ranges triggers it. A twin is the same graph with the operands of all
-defects and true warnings limited to their domain; what is warned of there and not confirmed counts as false.
+the program feeds. Where its defect is, GRIST's own objective says (``grist_defects.py``). A warning elsewhere is true
+if an input of these ranges triggers it. A twin is the same graph with the operands of all defects and true warnings
+limited to their domain; what is warned of there and not confirmed counts as false.
 
 Run ``python -m benchmarks.papers.grist CHECKOUT [--work FOLDER] [--seconds 10] [--only ID...] [--json FILE]``. Exit
 code 1 if a defect is missed or a twin has a false warning.
@@ -27,6 +27,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from benchmarks.papers.grist_defects import fails, located
 from irfuzz.analyze.failing_inputs.fault_gradient import Gradients
 from irfuzz.analyze.failing_inputs.witness_search import WitnessSearch
 from irfuzz.analyze.initial_ranges import Ranges
@@ -36,9 +37,11 @@ from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
 
 LISTED = re.compile(r'"(ID_\d+/[^"]+\.py)"')
-UNSAFE = frozenset({"Acos", "Asin", "Div", "Exp", "Log", "Pow", "Reciprocal", "ReduceLogSumExp", "Sqrt"})
 LIMIT = {"Exp": ("Min", 80.0), "Log": ("Max", 1e-6), "Sqrt": ("Max", 1e-12)}
 """How an operand is limited in a twin."""
+
+LONGEST = 200
+"""Seconds that a program has to come to its first step."""
 
 ROUNDS = 4
 """Times that a twin is mended: behind one fault the next may show."""
@@ -53,7 +56,8 @@ class Row:
         why: why there is no graph; empty if there is one.
         nodes: of the graph.
         defects: the calls at fault, ``Op output``, by GRIST's objective.
-        missed: those without a warning.
+        harmless: calls that read the operand of the objective, but stay finite wherever that is.
+        missed: defects without a warning.
         warned: all warnings.
         confirmed: warnings with a witness.
         twin: warnings in the mended twin that nothing confirms.
@@ -66,6 +70,7 @@ class Row:
     why: str = ""
     nodes: int = 0
     defects: list[str] = field(default_factory=list)
+    harmless: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
     warned: list[str] = field(default_factory=list)
     confirmed: list[str] = field(default_factory=list)
@@ -86,13 +91,11 @@ def captured(checkout: Path, program: str, work: Path) -> tuple[Path, str]:
     path = checkout / "scripts" / "study_case" / program
     if out.with_suffix(".json").exists():
         return out, ""
-    if "import torch" in path.read_text(errors="replace"):
-        return out, "a PyTorch program"
     command = [sys.executable, "-m", "benchmarks.papers.grist_capture", str(checkout), str(path), str(out)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
     except subprocess.TimeoutExpired:
-        return out, "it did not come to its first step within 600 s"
+        return out, f"it did not come to its first step within {LONGEST} s"
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()] or ["no reason given"]
         return out, lines[-1][:200]
@@ -107,8 +110,7 @@ class Judge:
     """Analyses graphs and looks for witnesses."""
 
     def __init__(self, runner: Runner, seconds: float) -> None:
-        self._runner, self._seconds = runner, seconds
-        self._known: dict[str, bool] = {}
+        self.runner, self._seconds = runner, seconds
 
     def analysed(self, model: onnx.ModelProto, ranges: Ranges) -> tuple[Program, Analysis]:
         program = Program.from_proto(model)
@@ -118,22 +120,13 @@ class Judge:
         """The warnings that a witness confirms."""
         true: list[Alarm] = []
         with Gradients(found.warnings) as gradients:
-            search = WitnessSearch(self._runner, 0, self._seconds, gradients)
+            search = WitnessSearch(self.runner, 0, self._seconds, gradients)
             for alarm in found.warnings:
                 began = time.monotonic()
                 if search.find(program, alarm, ranges) is not None:
                     true.append(alarm)
                 row.witness_seconds.append(round(time.monotonic() - began, 2))
         return true
-
-
-def defects_of(model: onnx.ModelProto, steered: Sequence[str]) -> list[str]:
-    """Calls that read the operand that GRIST steers; the nearest one, for its objective may hold others."""
-    for name in steered[::-1]:
-        found = [f"{n.op_type} {n.output[0]}" for n in model.graph.node if n.op_type in UNSAFE and name in n.input]
-        if found:
-            return found
-    return []
 
 
 def mended(model: onnx.ModelProto, alarms: Sequence[Alarm]) -> onnx.ModelProto | None:
@@ -176,7 +169,9 @@ def judged(judge: Judge, row: Row, path: Path) -> None:
     row.seconds = round(time.perf_counter() - began, 3)
     row.nodes = len(program.nodes())
     row.warned = [key(a) for a in found.warnings]
-    row.defects = defects_of(model, about["steered"])
+    operand, calls = located(model, about["steered"], row.warned)
+    shows = bool(calls) and fails(judge.runner, model, operand, calls, ranges.given)
+    row.defects, row.harmless = (calls, []) if shows else ([], calls)
     row.missed = [d for d in row.defects if d not in row.warned]
     true = judge.confirmed(program, found, ranges, row)
     row.confirmed = [key(a) for a in true]
@@ -199,10 +194,25 @@ def told(row: Row) -> str:
     if row.why:
         return f"{row.program}: no graph: {row.why}"
     missed = f", MISSED {', '.join(row.missed)}" if row.missed else ""
+    where = ", ".join(row.defects) or ("not located" if not row.harmless else f"none at {', '.join(row.harmless)}")
     twin = f", FALSE in the twin {', '.join(row.twin)}" if row.twin else "" if row.mended else ", no twin"
     return (
-        f"{row.program}: {row.nodes} nodes, defects {', '.join(row.defects) or 'not located'}{missed}; warned of "
+        f"{row.program}: {row.nodes} nodes, defects {where}{missed}; warned of "
         f"{', '.join(row.warned) or 'nothing'}; {len(row.confirmed)} of {len(row.warned)} confirmed{twin}"
+    )
+
+
+def summary(rows: Sequence[Row], seconds: float) -> str:
+    """What all programs come to."""
+    graphs = [r for r in rows if not r.why]
+    defects, missed = sum(len(r.defects) for r in graphs), sum(len(r.missed) for r in graphs)
+    warned, confirmed = sum(len(r.warned) for r in graphs), sum(len(r.confirmed) for r in graphs)
+    return (
+        f"{len(graphs)} of {len(rows)} programs give a graph; in {sum(bool(r.defects) for r in graphs)} the defect is "
+        f"located, in {sum(bool(r.harmless) for r in graphs)} the calls that read what is steered stay finite; "
+        f"{defects - missed} of {defects} calls at fault are warned of; {confirmed} of {warned} warnings confirmed "
+        f"within {seconds:g} s each; {sum(len(r.twin) for r in graphs)} false warnings in "
+        f"{sum(r.mended for r in graphs)} mended twins"
     )
 
 
@@ -230,16 +240,8 @@ def main() -> int:
             print(told(row), flush=True)
             if args.json is not None:
                 args.json.write_text(json.dumps([asdict(r) for r in rows], indent=1))
-    graphs = [r for r in rows if not r.why]
-    defects, missed = sum(len(r.defects) for r in graphs), sum(len(r.missed) for r in graphs)
-    warned, confirmed = sum(len(r.warned) for r in graphs), sum(len(r.confirmed) for r in graphs)
-    false = sum(len(r.twin) for r in graphs)
-    print(
-        f"{len(graphs)} of {len(rows)} programs give a graph; {defects - missed} of {defects} defects are warned of, "
-        f"{confirmed} of {warned} warnings confirmed within {args.seconds:g} s each; {false} false warnings in "
-        f"{sum(r.mended for r in graphs)} mended twins"
-    )
-    return int(bool(missed or false))
+    print(summary(rows, args.seconds))
+    return int(any(r.missed or r.twin for r in rows))
 
 
 if __name__ == "__main__":

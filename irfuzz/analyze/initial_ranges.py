@@ -21,6 +21,13 @@ from irfuzz.ir.program import Program
 _VARIANCE = re.compile(r"var(iance)?s?\b|(_|^)(running|moving)_var", re.IGNORECASE)
 _COUNT = re.compile(r"(^|[^a-z])(count|step|num)s?\b", re.IGNORECASE)
 
+FROM_ZERO = 32.0
+"""How far training may take what starts at 0, which says nothing of its scale. A logit of 32 is a certainty of
+1 - 1e-14, and its exponential is no overflow yet."""
+
+GROWN = 1.0
+"""How far training takes at least what starts on both sides of 0: initial weights are small."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
@@ -152,11 +159,14 @@ def _trainable(ctx: AnalysisContext, name: str, array: np.ndarray, dtype: ir.Dat
 
 
 def trained(name: str, r: Range, dtype: ir.DataType | None) -> Range:
-    """DEBAR's rules (section 4.3): variances are not negative, counts at least 1, what starts at 0 is in [-1, 1].
+    """DEBAR's rules (section 4.3): variances are not negative, counts at least 1, and what starts at 0 leaves it.
+
+    Wider than the paper's, which has [-1, 1] for what starts at 0 and the initial range for all others: see
+    ``FROM_ZERO`` and ``GROWN``.
 
     Args:
         name: of the parameter; it tells variances (``running_var``) and counts (``num_steps``).
-        r: of its elements now, which all other parameters keep.
+        r: of its elements now, which a parameter keeps that is of one sign.
         dtype: its element type, whose largest number ends the ranges of variances and counts.
     """
     form = format_of(dtype)
@@ -165,5 +175,7 @@ def trained(name: str, r: Range, dtype: ir.DataType | None) -> Range:
     if _COUNT.search(name):
         return Range(1.0, form.biggest, loose=True)
     if r.low == 0 == r.high:
-        return Range(-1.0, 1.0)
+        return Range(-FROM_ZERO, FROM_ZERO)
+    if r.low < 0 < r.high:
+        return Range(min(r.low, -GROWN), max(r.high, GROWN), r.nan, loose=r.loose)
     return r

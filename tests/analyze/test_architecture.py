@@ -44,8 +44,27 @@ def test_where_the_model_says_which_are_parameters_no_other_is_one() -> None:
     made.metadata_props.add(key=KEY, value=json.dumps(["c"]))
     analysis = found(made)
     assert (analysis.ranges["s"].low, analysis.ranges["s"].high) == (0.5, 1)
-    assert analysis.ranges["t"].low == pytest.approx(-0.5)
-    assert analysis.ranges["y"].low == pytest.approx(-0.5)
+    assert analysis.ranges["t"].low == pytest.approx(-31.5)
+    assert analysis.ranges["y"].low == pytest.approx(-31.5)
+
+
+@pytest.mark.parametrize(
+    ("start", "low", "high"),
+    [
+        ("0, 0", -32, 32),
+        ("-0.01, 0.02", -1, 1),
+        ("-0.01, 5", -1, 5),
+        ("-7, 0.5", -7, 1),
+        ("0, 0.02", 0, 0.02),  # of one sign, as scales are
+        ("0.5, 2", 0.5, 2),
+        ("-2, -0.5", -2, -0.5),
+    ],
+)
+def test_training_takes_parameters_further_than_they_start_unless_they_are_of_one_sign(
+    start: str, low: float, high: float
+) -> None:
+    bounds = found(model(f"float[4,1] w = {{{start}, {start}}}", "y = Mul(x, w)")).ranges["w"]
+    assert (bounds.low, bounds.high) == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize("text", ["{", '"b"', "[1]", "null"])

@@ -191,7 +191,7 @@ def scaled(a: Range, factor: float) -> Range:
     return Range(min(ends), max(ends), a.nan, loose=a.loose)
 
 
-def div(a: Range, b: Range, form: NumberFormat) -> Range:
+def div(a: Range, b: Range, form: NumberFormat, least: float = 0.0) -> Range:
     """The range of exact quotients; if the divisor may be 0 and the dividend need not be, it is unbounded.
 
     NaN occurs if it may in an operand, if both may be 0, or if both may be infinite.
@@ -200,11 +200,12 @@ def div(a: Range, b: Range, form: NumberFormat) -> Range:
         a: the dividend.
         b: the divisor.
         form: of both; its smallest positive number is how near to 0 a divisor comes that is not 0.
+        least: what is known of the divisor's magnitude besides.
     """
     loose = a.loose or b.loose
     nan = a.nan or b.nan or (a.zero and b.zero) or (a.magnitude == INF and b.magnitude == INF)
     ends: list[float] = []
-    for low, high in sides(b, form.smallest):
+    for low, high in sides(b, max(form.smallest, least)):
         ends += [_quotient(x, y) for x in (a.low, a.high) for y in (low, high)]
     low, high = (min(ends), max(ends)) if ends else (0.0, 0.0)
     if b.zero and (a.low < 0 or a.high > 0):

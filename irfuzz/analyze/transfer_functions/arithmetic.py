@@ -19,6 +19,7 @@ from irfuzz.analyze.abstract_domain.affine_relations import (
     times,
 )
 from irfuzz.analyze.abstract_domain.interval import INF, Range, hull, meet, rounded
+from irfuzz.analyze.abstract_domain.magnitude_relations import least_magnitude
 from irfuzz.analyze.abstract_domain.norm_relations import covers
 from irfuzz.analyze.abstract_domain.number_formats import NumberFormat
 from irfuzz.analyze.abstract_domain.partitioned_tensor import Partition, Tensor, constant_of
@@ -139,12 +140,12 @@ def divide(ctx: AnalysisContext, node: ir.Node, parts: Sequence[Partition], form
     relations = ctx.grid.symbols.relations
     if relations and a.symbol is b.symbol and not b.range.zero and b.range.finite:
         return ctx.related(node, parts, Range(1.0, 1.0))
+    total = unspread(b.symbol)
     direct = rounded(
-        interval.div(a.range, b.range, form),
+        interval.div(a.range, b.range, form, least_magnitude(total) if relations else 0.0),
         form,
         low=0.0 if a.range.low >= 0 and b.range.low >= 0 and not b.range.zero else -INF,
     )
-    total = unspread(b.symbol)
     if relations and is_reduction(total, "ReduceSum", a.symbol) and a.range.low >= 0 and b.range.low > 0:
         direct = meet(direct, Range(0.0, 1.0 + 4 * form.eps, direct.nan))
     if relations and covers(b.symbol, a.symbol, form):

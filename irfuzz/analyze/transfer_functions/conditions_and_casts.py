@@ -164,6 +164,7 @@ def under(part: Partition, tests: Sequence[ConditionTest]) -> Range:
     for test in tests:
         found = _implied(part, test)
         if found is None:
+            bounds = _under_magnitude(part, bounds, test)
             continue
         op, limit, slack = found
         if op in (">", ">=") and limit - slack > bounds.low:
@@ -189,6 +190,30 @@ def under(part: Partition, tests: Sequence[ConditionTest]) -> Range:
         if op in (">", "<") and limit == 0 and not slack:
             bounds = Range(bounds.low, bounds.high, bounds.nan, nonzero=True, loose=bounds.loose)
     return bounds
+
+
+def _under_magnitude(part: Partition, bounds: Range, test: ConditionTest) -> Range:
+    """A range if a test is of the magnitude of the same elements: ``Abs(x) >= 1e-6`` keeps x from 0."""
+    if len(test.form.terms) != 1:
+        return bounds
+    ((size, _),) = test.form.terms
+    if size.kind != "Abs" or size.args[-1] is not part.symbol or size.range.low < 0:
+        return bounds  # the smallest integer has no magnitude in its type
+    found = _implied(Partition(size.range, size, LinearForm(((size, 1.0),))), test)
+    if found is None:
+        return bounds
+    op, limit, slack = found
+    low, high = bounds.low, bounds.high
+    least, most = limit - slack, max(limit + slack, 0.0)
+    if op in ("<", "<=", "=="):
+        low, high = min(max(low, -most), high), max(min(high, most), low)
+    nonzero = (op in (">", ">=", "==") and least > 0) or (op in (">", "!=") and least == 0 == slack)
+    if op in (">", ">=") and least > 0:
+        if low > -least:
+            low = min(max(low, least), high)
+        elif high < least:
+            high = max(min(high, -least), low)
+    return Range(low, high, bounds.nan, nonzero or bounds.nonzero, bounds.loose)
 
 
 def _implied(part: Partition, test: ConditionTest) -> tuple[str, float, float] | None:
