@@ -160,3 +160,15 @@ def wrong_about_relu(program: Program, inputs: object, runs: object, **_: object
     if not relus:
         return []
     return [Verdict("rejection", Symptom.REJECTION, "onnxruntime:all", operator="Relu", message="no Relu")]
+
+
+@pytest.mark.unit
+def test_what_the_first_schema_stored_is_read_and_no_other_one() -> None:
+    rows = [["onnxruntime", "difference", ["Softmax"], [], [], 1]]
+    told = []
+    for schema in (0, 1, 2):
+        found = FaultTriggers()
+        found.recall({"schema": schema, "triggers": rows, "patterns": {}})
+        told.append(found.favours().get(("operator", "Softmax"), 1.0))
+    assert told == [1.0, 0.5, 1.0]
+    assert FaultTriggers().state()["schema"] == 1

@@ -7,6 +7,8 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -154,3 +156,23 @@ def test_the_time_of_a_campaign(stored: Job, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(jobs.time, "time", lambda: 100.0)
     stored.database.set(SECONDS, "[60.0, 130.0]")
     assert Job(stored.layout.out, 0).time() == (60.0, 30.0)
+
+
+def test_a_job_gives_up_after_thirty_failures_in_a_row_and_one_success_starts_the_count_anew() -> None:
+    saved: list[int] = []
+    job: Any = SimpleNamespace(_failed=0, iteration=0, stop=False, layout=SimpleNamespace(internal="internal"))
+    job.save = lambda: saved.append(job.iteration)
+    for passed in (*[False] * 29, True, *[False] * 29):
+        Job.advance(job, passed=passed, save=False)
+    assert (job._failed, job.iteration, saved) == (29, 59, [])
+    with pytest.raises(InternalError, match="30 iterations in a row"):
+        Job.advance(job, passed=False, save=False)
+    assert saved == [60]
+
+
+@pytest.mark.parametrize(
+    ("iteration", "alone_until", "together"), [(5, 6, 1), (6, 6, 4), (7, 6, 4), (13, 0, 3), (15, 0, 1), (16, 0, 4)]
+)
+def test_so_many_programs_are_made_together(iteration: int, alone_until: int, together: int) -> None:
+    job: Any = SimpleNamespace(iteration=iteration, _alone_until=alone_until)
+    assert Job.together(job, 4, 16) == together

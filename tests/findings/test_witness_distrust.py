@@ -7,6 +7,7 @@ import onnx.parser
 import pytest
 
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
+from irfuzz.findings import witness_distrust
 from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge
@@ -42,8 +43,6 @@ def test_rules_are_about_calls_with_their_attributes(target: Target, attributes:
 def test_a_rule_that_is_fixed_doubts_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from irfuzz.findings import witness_distrust
-
     (rule,) = [k for k in witness_distrust.shipped() if k.id == "018-reference-lstm-activations"]
     monkeypatch.setattr(
         witness_distrust, "_by_component", lambda: {"reference": {"LSTM": [replace(rule, fixed="1.23.0")]}}
@@ -65,3 +64,12 @@ def test_two_that_err_alike_blame_nobody_if_one_is_known_to_err(attributes: str,
     found = [v for v in judge(program, fed, results, distrust=wrong_here) if v.target == torch.name]
     assert all(v.suspect for v in found) == suspect
     assert found or suspect
+
+
+def test_one_thing_that_a_rule_says_of_its_calls_is_enough() -> None:
+    found = witness_distrust._by_component.__wrapped__()
+    ids = {rule.id for rules in found["reference"].values() for rule in rules}
+    assert "018-reference-lstm-activations" in ids
+    for rules in found.values():
+        for operator, of_operator in rules.items():
+            assert all(rule.operators == (operator,) and not rule.passes and not rule.within for rule in of_operator)

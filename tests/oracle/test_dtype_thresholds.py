@@ -269,3 +269,24 @@ def test_small_elements_beside_huge_ones_are_looked_at_if_many_differ(
     other = np.array([v * f for v, f in zip(values, factors, strict=True)], np.float32)
     eps = 2.0**-23
     assert worth_a_look(other, one, eps * float(np.abs(one[np.isfinite(one)]).max()), eps) == looked_at
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "floor", "looked_at"),
+    [
+        ([*[1e6] * 8, 5.0], [*[1e6] * 8, 1.0], 1.0, True),  # a small element, four floors off
+        ([*[1e6] * 8, 4.0], [*[1e6] * 8, 1.0], 1.0, False),  # just the few
+        ([*[1e6] * 7, 4.0], [*[1e6] * 7, 1.0], 1.0, True),  # but one in eight
+        ([1e6 + 4, 1.0], [1e6, 1.0], 1.0, False),  # as many of a large one
+        ([2001.0], [2000.0], 1.0, False),  # apart by the share itself
+        ([2002.0], [2000.0], 1.0, True),
+        ([26.0], [1.0], 1.0, True),
+        ([1e9 + 25.0], [1e9], 1.0, False),
+        ([1e9 + 26.0], [1e9], 1.0, True),
+        ([], [], 1.0, False),
+    ],
+)
+def test_the_edges_of_what_a_shadow_is_asked_about(
+    one: list[float], other: list[float], floor: float, looked_at: bool
+) -> None:
+    assert worth_a_look(np.array(one), np.array(other), floor, 1e-7) is looked_at

@@ -221,3 +221,11 @@ def test_terms_of_an_operator_that_declares_none(given: str, node: str, terms: f
     made = program.graph.node(0)
     facts = [program.tensor(value) for value in made.inputs]
     assert output_uncertainty_sources._terms(made, facts, None, None, program) == terms
+
+
+def test_what_is_certain_is_known_or_a_number_between_equal_bounds() -> None:
+    text = """g (float[2] x) => (float[2] y, int64[1] s, float[2] z) <float[2] c = {1, 2}>
+    { y = Add(x, c) s = Shape(x) z = Relu(x) }"""
+    program = Program.from_proto(onnx.parser.parse_model(HEAD + text))
+    told = {n: output_uncertainty_sources._is_certain(program, v) for n in "xcysz" if (v := program.value(n))}
+    assert told == {"x": False, "c": True, "y": False, "s": True, "z": False}

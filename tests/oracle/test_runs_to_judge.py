@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -234,3 +235,28 @@ def test_classes_of_elements() -> None:
     assert found.tolist() == [0, 0, 1, 2, 3]
     assert found.dtype == np.int8
     assert classify(np.array(NAN)).shape == ()
+
+
+def test_facts_are_those_of_the_sizes_that_are_fed(parse: Parse, run: Run) -> None:
+    program = parse(FREE)
+    fact: Any = Case(program, X, [run("a", Y)]).fact(program.graph.outputs[0])
+    assert fact.static_shape == (2,)
+    assert program.tensor(program.graph.outputs[0]).static_shape is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shadow", "alike"),
+    [
+        ([1e6, 1.0], [1e6, 1.0], True, True),
+        ([1e6, 1.0], [1e6, 1.0 + 1e-6], True, True),
+        ([1e6, 1.0], [1e6, 3.0], True, False),  # far within the floor of the large one, but not of itself
+        ([1e6, 1.0], [2e6, 1.0], True, False),
+        ([1e6, 1.0], [1e6, 1.0], False, True),
+        ([1e6, 1.0], [2e6, 1.0], False, False),
+    ],
+)
+def test_runs_are_alike_where_no_rule_could_tell_them_apart(
+    one: list[float], other: list[float], shadow: bool, alike: bool
+) -> None:
+    case: Any = SimpleNamespace(_shadow=shade() if shadow else None)
+    assert Case._alike(case, np.array(one, np.float32), np.array(other, np.float32), 2.0**-23) is alike

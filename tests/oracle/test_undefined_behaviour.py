@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -272,3 +273,42 @@ def test_names_of_what_can_be_met(parse: Parse, text: str, fed: dict[str, Value]
 def test_what_concerns_the_call_itself_is_declared() -> None:
     declared = {u.name for spec in load_specs().all() for u in spec.undefined}
     assert declared >= BEFORE_A_RUN - {"broken_rule"}
+
+
+def fake(array: Any = None, dtype: Any = None, **attributes: Any) -> Any:
+    """A call of which little is known: every operand is this array, every type this one."""
+    return SimpleNamespace(
+        input=lambda place: None,
+        array=lambda place: array,
+        dtype=lambda value: dtype,
+        bounds=lambda place: (-INF, INF),
+        node=SimpleNamespace(outputs=[None]),
+        program=SimpleNamespace(attrs=lambda node: attributes),
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["cast_out_of_range", "float_to_text", "zero_norm", "equal_scores", "region_ends_first", "foreign_letters",
+     "shift_beyond_width"],
+)  # fmt: skip
+def test_what_is_not_known_may_be_met(name: str) -> None:
+    assert TESTS[name](fake()) is True
+
+
+@pytest.mark.parametrize(
+    ("array", "attributes", "met"),
+    [
+        ([[0, 1], [0, 1]], {}, False),
+        ([[0, 1], [0, 1]], {"axis": 1}, False),
+        ([[0, 1], [0, 1]], {"axis": 5}, False),
+        ([[0, 1], [0, 1]], {"axis": -3}, False),
+        ([[0, 1], [0, 1]], {"axis": 0}, True),
+        ([[0, 1], [0, 1]], {"axis": -2}, True),
+        ([[0, 0], [1, 1]], {}, True),
+        ([[0, 0], [1, 1]], {"axis": 2}, True),
+        ([], {}, False),
+    ],
+)
+def test_norms_of_zero_along_an_axis(array: Any, attributes: dict[str, int], met: bool) -> None:
+    assert TESTS["zero_norm"](fake(np.array(array, SINGLE), **attributes)) is met
