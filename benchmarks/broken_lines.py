@@ -260,14 +260,21 @@ def judge(place: Break, known: Recorded, seconds: float) -> str:
     tests = known.of(place)
     if not tests:
         return "untested"
-    words = [sys.executable, __file__, "--one", json.dumps({"place": asdict(place), "tests": tests})]
+    asked = json.dumps({"place": asdict(place), "tests": tests}).encode()  # longer than an argument may be
     process = subprocess.Popen(
-        words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        [sys.executable, __file__, "--one", "-"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
-        return "noticed" if process.wait(seconds) else "unnoticed"
+        process.communicate(asked, seconds)
     except subprocess.TimeoutExpired:
         return "noticed"
+    else:
+        return "noticed" if process.returncode else "unnoticed"
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -296,7 +303,7 @@ def main() -> int:
     """Entry point."""
     given = _arguments()
     if given.one:
-        asked = json.loads(given.one)
+        asked = json.loads(sys.stdin.read() if given.one == "-" else given.one)
         return run_broken(Break(**asked["place"]), asked["tests"])
     if not given.map.is_file():
         record(given.folders, given.map)
