@@ -13,7 +13,7 @@ import pytest
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, TargetRole
 from irfuzz.ir.program import Program
 from irfuzz.oracle import Symptom, judge
-from irfuzz.oracle.converter_verdicts import concerned
+from irfuzz.oracle.converter_verdicts import _Shared, concerned
 
 pytestmark = pytest.mark.unit
 
@@ -116,3 +116,24 @@ def test_who_concerns_whom() -> None:
     assert concerned(runtimes[0], every) == tuple(runtimes)
     assert concerned(slim, every) == (*runtimes, build, slim)
     assert concerned(fold, every) == (*runtimes, fold)
+
+
+def test_reruns_are_made_once_and_each_component_sees_its_own() -> None:
+    made: list[float] = []
+
+    def rerun(inputs: Mapping[str, Any], program: Program | None = None, /) -> list[RunResult]:
+        made.append(float(inputs["x"][0]))
+        return [result(name, np.full(2, len(made), np.float32)) for name in ("a", "b", "c")]
+
+    shared = _Shared(rerun)
+    one, other = shared.of([result("a"), result("c")]), shared.of([result("b")])
+
+    def seen(again: Any, number: float) -> list[tuple[str, float]]:
+        return [(r.target.name, float(r.outputs["y"][0])) for r in again({"x": np.array([number])})]
+
+    assert seen(one, 5) == [("a", 1), ("c", 1)]
+    assert seen(one, 6) == [("a", 2), ("c", 2)]
+    assert seen(other, 5) == [("b", 1)]
+    assert seen(other, 6) == [("b", 2)]
+    assert seen(other, 7) == [("b", 3)]
+    assert made == [5, 6, 7]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from irfuzz.oracle.fault_signature import operators_of, signature
+from irfuzz.oracle.fault_signature import _kinds, operators_of, signature
 from irfuzz.oracle.verdict import Symptom, Verdict
 
 REJECTED = Verdict("rejection", Symptom.REJECTION, "onnxruntime:all", stage="compile", message="no")
@@ -27,3 +27,18 @@ def test_a_cast_beside_others_makes_no_other_finding(parse) -> None:
 )
 def test_operators(parse, text: str, found: list[str]) -> None:
     assert operators_of(REJECTED, parse(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("symptom", "expected", "got", "kinds"),
+    [
+        (Symptom.WRONG_DTYPE, "float32[2, 3]", "float64[4]", "float32->float64"),
+        (Symptom.WRONG_DTYPE, "tensor", "nothing", "tensor->nothing"),
+        (Symptom.WRONG_SHAPE, "float32[2]", "float32[4]", ""),
+    ],
+)
+def test_of_kinds_the_element_types_alone_count(parse, symptom: Symptom, expected: str, got: str, kinds: str) -> None:
+    verdict = Verdict("kinds", symptom, "t", output="y", expected=expected, got=got)
+    assert _kinds(verdict) == kinds
+    program = parse("g (float[2] x) => (float[2] y) { y = Selu(x) }")
+    assert signature(verdict, program).split("|")[3].startswith(kinds)

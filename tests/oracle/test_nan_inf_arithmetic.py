@@ -44,6 +44,8 @@ def test_limits_leave_other_elements_as_they_are() -> None:
     assert arithmetic.without_limit(x).tolist() == [2, -3]
     assert arithmetic.vanishing_afar(x).tolist() == [2, -3]
     assert arithmetic.rising(x).tolist() == [2, 0]
+    assert arithmetic.rising(np.array([0.5, 0.0, -0.5])).tolist() == [0.5, 0, 0]
+    assert arithmetic.logistic(np.array([0.5, -0.5])).tolist() == [1, 0]
     assert same(arithmetic.logarithm(np.array([-INF, INF, NAN])).tolist(), [NAN, INF, NAN])
 
 

@@ -62,3 +62,28 @@ def test_only_some_inputs_decide() -> None:
     assert reads("MatMul", 2) == range(0)
     assert bounds_after("Abs", [(-2.0, 1.0)], np.dtype(np.float32)) == (-(2.0**-5), 2 + 2.0**-5)
     assert bounds_after("Div", [(1.0, 1.0), (-1.0, 1.0)], np.dtype(np.float32)) == UNBOUNDED
+
+
+@pytest.mark.parametrize(
+    ("op", "given", "bounds"),
+    [
+        ("Neg", [(-1, 3)], (-3, 1)),
+        ("Relu", [(-1, 3)], (0, 3)),
+        ("Relu", [(-3, -1)], (0, 0)),
+        ("Relu", [(1, 3)], (1, 3)),
+        ("Abs", [(-3, 1)], (0, 3)),
+        ("Abs", [(-3, -1)], (1, 3)),
+        ("Abs", [(1, 3)], (1, 3)),
+        ("Add", [(-1, 3), (2, 4)], (1, 7)),
+        ("Sub", [(-1, 3), (2, 4)], (-5, 1)),
+        ("Mul", [(-1, 3), (-2, 4)], (-6, 12)),
+        ("Max", [(-1, 3), (2, 4)], (2, 4)),
+        ("Min", [(-1, 3), (2, 4)], (-1, 3)),
+        ("Concat", [(-1, 3), (2, 4)], (-1, 4)),
+        ("Where", [(-1, 3), (2, 4)], (-1, 4)),
+        ("Identity", [(-1, 3)], (-1, 3)),
+        ("Ceil", [(-1.5, 2.5)], (-2.5, 3.5)),
+    ],
+)
+def test_bounds_have_little_slack(op: str, given: list[tuple[float, float]], bounds: tuple[float, float]) -> None:
+    assert bounds_after(op, given, np.dtype(np.float32)) == pytest.approx(bounds, abs=0.2)

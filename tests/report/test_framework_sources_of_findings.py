@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irfuzz.errors import InvalidProgram, Unsupported
+from irfuzz.errors import InternalError, InvalidProgram, Unsupported
+from irfuzz.execute.run_types import Exit, Stage
+from irfuzz.oracle.verdict import Symptom
 from irfuzz.report import finding_folder_writer
 
 pytestmark = pytest.mark.unit
@@ -66,3 +68,31 @@ def test_a_script_of_calls_needs_the_calls_and_the_weights(
     scene: Any = SimpleNamespace(blamed="blamed")
     source = finding_folder_writer._of_calls(finding(calls=calls), scene, {name: stored.getvalue()})
     assert source == ("proto calls [1, 2]" if script else None)
+
+
+def party(name: str, environment: str = "", **more: Any) -> Any:
+    ended = {"stage": Stage.RUN, "exit": Exit.OK, "options": {}, **more}
+    return SimpleNamespace(name=name, component=name.partition(":")[0], environment=environment, **ended)
+
+
+def test_one_witness_of_each_component_the_best_first() -> None:
+    runs = [
+        party("onnxruntime:all"),
+        party("onnxruntime:all@old", "old"),
+        party("torch:eager"),
+        party("torch:compiled"),
+        party("tvm", exit=Exit.REJECTED),
+        party("reference"),
+        party("onnxruntime:disabled"),
+    ]
+    names = tuple(r.name for r in runs)
+    verdict = SimpleNamespace(target="onnxruntime:all", symptom=Symptom.DIFFERENCE, witnesses=names)
+    found: Any = SimpleNamespace(verdict=verdict, runs=runs, signature="s")
+    blamed, witnesses = finding_folder_writer._parties(found)
+    assert blamed.name == "onnxruntime:all"
+    assert [w.name for w in witnesses] == ["onnxruntime:disabled", "reference", "torch:eager", "onnxruntime:all@old"]
+    verdict.symptom = Symptom.LENIENCY
+    assert [w.name for w in finding_folder_writer._parties(found)[1]] == ["tvm"]
+    verdict.target = "nobody"
+    with pytest.raises(InternalError, match="lack the blamed target"):
+        finding_folder_writer._parties(found)
