@@ -129,7 +129,7 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         """
         own = range(self._job.number, self.corpus.seed_count, self._job.config.jobs)
         late = iteration - len(own)
-        if not own or (late >= 0 and late % 2):
+        if not own or max(late, 0) % 2:
             return None
         index = iteration if late < 0 else late // 2
         entry = self.corpus.seed(own[index % len(own)])

@@ -108,3 +108,15 @@ def test_a_mutant_that_shows_enough_is_kept(
     SelfTests.keep(strategy, testcase, runs)
     assert [c.features for c in added] == [5] * kept
     assert counts.total() == lost
+
+
+def test_seeds_come_first_and_then_take_turns_with_mutants() -> None:
+    strategy: Any = SimpleNamespace(
+        _job=SimpleNamespace(number=1, config=SimpleNamespace(jobs=2)),
+        corpus=SimpleNamespace(seed_count=6, seed=lambda number: number, program=lambda entry: PROGRAM),
+        _engine=SimpleNamespace(fitting=lambda program: 1000),
+    )
+    turns = [SelfTests._turn(strategy, iteration) for iteration in range(10)]
+    assert [None if t is None else t.entry for t in turns] == [1, 3, 5, 1, None, 3, None, 5, None, 1]
+    strategy.corpus.seed_count = 1
+    assert SelfTests._turn(strategy, 0) is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx.parser
@@ -13,6 +15,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.execute.float64_shadow_runs import ShadowRun
 from irfuzz.execute.onnxruntime_passes import known_passes
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
+from irfuzz.findings.blame import blamed_passes
 from irfuzz.findings.blame.blamed_passes import MOST_NODES, with_pass
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
@@ -162,3 +165,28 @@ def test_programs_as_large_as_may_be_and_targets_that_are_gone() -> None:
         raise InvalidProgram("no")
 
     assert looked(Optimiser(ALL, refuses)).place == ""
+
+
+def test_what_is_wrong_in_another_way_without_passes_is_no_cure_and_stays_noted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[Verdict] = []
+    monkeypatch.setattr(blamed_passes, "MeasuringJudge", lambda *_: SimpleNamespace(judge=lambda *_, **__: found))
+    monkeypatch.setattr(blamed_passes, "same_fault", lambda verdicts, verdict: None)
+    ended = RunResult(ALL, Stage.RUN, Exit.OK, RIGHT)
+    asked: list[Options] = []
+
+    def run_as(program: Program, inputs: Mapping[str, Value], target: Target, options: Options) -> RunResult:
+        asked.append(options)
+        return ended
+
+    runner: Any = SimpleNamespace(run_as=run_as)
+    verdict = Verdict("difference", Symptom.DIFFERENCE, ALL.name, output="y")
+    look = blamed_passes._Look(runner, program(), X, verdict, ended, [ended], invalid=False)
+    told: list[tuple[bool, bool]] = []
+    nan = Verdict("nan", Symptom.NAN_INF, ALL.name, output="y")
+    for wrong in ([], [replace(nan, target="two")], [replace(nan, suspect=True)], [nan], []):
+        found[:] = wrong
+        told.append((look.without(frozenset({"B", "A"})).shows, look.odd))
+    assert told == [(False, False), (False, False), (False, False), (True, True), (False, True)]
+    assert asked[0] == {"off": "A,B", "tell": "modified"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,28 @@ def test_how_the_other_form_ends(
 )
 def test_words_of_a_component_that_broke(text: str, broke: bool) -> None:
     assert bool(equivalent_form_comparison.INTERNAL.search(text)) == broke
+
+
+@pytest.mark.parametrize(
+    ("jumps", "others", "steady", "answer"),
+    [
+        (("Floor",), (), True, "different"),
+        (("Floor",), ("Floor",), True, "different"),
+        (("Floor",), ("Floor",), False, "undecided"),
+        ((), ("Floor",), True, "undecided"),
+        ((), (), True, "undecided"),
+    ],
+)
+def test_integers_differ_for_sure_if_the_steps_of_the_program_itself_are_far_from_their_jumps(
+    monkeypatch: pytest.MonkeyPatch, jumps: Any, others: Any, steady: bool, answer: str
+) -> None:
+    monkeypatch.setattr(equivalent_form_comparison, "_doubt", lambda *_: "")
+    paths: Any = tuple(
+        SimpleNamespace(data_shaped=False, random=set(), dtypes={np.dtype(np.float32)}, ops={"Floor"}, jumps=j)
+        for j in (jumps, others)
+    )
+    leaf: Any = SimpleNamespace(output="y", label="y")
+    case: Any = None
+    mine, its = np.array([1, 2]), np.array([1, 3])
+    found = equivalent_form_comparison._compare(case, case, leaf, mine, its, paths, False, lambda: steady, (None, None))
+    assert found.answer == answer
