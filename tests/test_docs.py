@@ -17,6 +17,9 @@ from irfuzz.shipped_folders import seeds_dir
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SOURCES = ("irfuzz", "tests", "benchmarks", "cpp", "ops", "seeds", "docs")
+"""Folders whose files pages name."""
+
 SHELL = ("bash", "sh", "console")
 SERVERS = ("yaml", "cron")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -228,3 +231,12 @@ def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "index.md").read_text()
     pages = [p.relative_to(ROOT / "docs").as_posix() for p in PAGES if (ROOT / "docs") in p.parents]
     assert [page for page in pages if page != "index.md" and f"({page})" not in index] == []
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", PAGES[0], *PAGES[2:]], ids=lambda p: p.name)
+def test_files_that_a_page_names_exist(page: Path) -> None:  # the changelog tells of some that have moved since
+    there = [f"/{path.relative_to(ROOT).as_posix()}" for top in SOURCES for path in (ROOT / top).rglob("*.*")]
+    named = re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.(?:py|toml|json))`", page.read_text())
+    own = [name for name in named if not name.startswith("my_") and not re.search(r"\b(NAME|DOMAIN|OP)\b", name)]
+    assert [name for name in own if not any(path.endswith(f"/{name}") for path in there)] == []

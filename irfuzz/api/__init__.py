@@ -5,8 +5,9 @@ One module a call (``check``, ``analyze``, ...), each with the function of that 
 
 What holds for all of them:
 
-* A model is whatever ``mutate.api.load`` takes, or a ``LoadedModel``: one that was read before, with what is said of
-  its inputs (``models``, ``said``). Commands make the latter of flags, so flags and arguments mean the same.
+* A model is whatever ``mutate.traced_mutant_generation.load`` takes, or a ``LoadedModel``: one that was read before,
+  with what is said of its inputs (``loaded_model``, ``input_settings_merging``). Commands make the latter of flags,
+  so flags and arguments mean the same.
 * Nothing is printed and nobody exits. Progress, remarks ("these sizes were not found") and what is known so far go to
   ``progress=``, a function that takes an ``Update``; a command shows them on standard error.
 * Errors are those of ``irfuzz.errors``. A message about an argument begins with its name and a colon (``ops: ...``),

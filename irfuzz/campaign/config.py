@@ -49,7 +49,7 @@ class Config:
 
     Attributes:
         seed: root of all randomness.
-        targets: names as for ``execute.resolve``; ``None``: everything installed.
+        targets: names as for ``execute.target_table.resolve``; ``None``: everything installed.
         mutators: names; ``None``: all.
         domains: other domains whose operators are inserted whatever the seeds use.
         jobs: processes that mutate and judge, each with workers of its own.

@@ -111,7 +111,7 @@ def one_range(text: str) -> tuple[str, tuple[float, float]]:
 def inputs_said(
     args: argparse.Namespace, programs: Mapping[Path, Program], *, weights: bool = False
 ) -> dict[Path, InputSettings]:
-    """What flags and the ``irfuzz.toml`` of each model say of its inputs (``api.said``); flags before the file.
+    """What flags and the ``irfuzz.toml`` of each model say of its inputs; flags go before the file.
 
     Args:
         args: of a command that has ``input_arguments``.

@@ -235,7 +235,7 @@ def _inputs(program: Program, seed: int) -> tuple[bytes | None, str]:
 
 
 def _npz(values: Mapping[str, Value]) -> bytes:
-    """Inputs for any reader if numpy has their types, else as ``store.tensors`` packs them."""
+    """Inputs for any reader if numpy has their types, else as ``store.npz_tensors`` packs them."""
     plain = {n: v for n, v in values.items() if isinstance(v, np.ndarray) and v.dtype.isbuiltin == 1}
     if len(plain) < len(values) or any(v.dtype.kind not in "biufc" for v in plain.values()):
         return pack(values)

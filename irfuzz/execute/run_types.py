@@ -136,7 +136,8 @@ class RunResult:
         error: first line of the component's own message, or the signal's name.
         log: whatever else was caught (traceback, standard error), shortened.
         seconds: wall time inside the worker.
-        taps: inner values by their names in the program (``execute.taps``); empty unless they were asked for.
+        taps: inner values by their names in the program (``execute.intermediate_values``); empty unless they were
+            asked for.
         lines: of Python code that ran in the worker's process for the first time, for any target of the request, by
             name of the package and path below its folder (``irfuzz.isolate.line_tracer``); empty unless counted.
         passes: of the component's optimiser that changed the program, if that was asked for.

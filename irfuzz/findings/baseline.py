@@ -37,7 +37,8 @@ def stable_signature(signature: str) -> str:
     Operators, passes, attributes and the words of a message stay.
 
     Args:
-        signature: of a finding or suspect (``oracle.signature``), or one that this gave before, which stays as it is.
+        signature: of a finding or suspect (``oracle.fault_signature``), or one that this gave before, which stays as
+            it is.
 
     Returns:
         The signature without versions in names of targets and, of what refuses or dies, in messages, and without the

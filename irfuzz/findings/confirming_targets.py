@@ -13,8 +13,8 @@ from irfuzz.oracle.witnesses_and_blame import REFERENCE, checkers_of, rank, witn
 def jury(verdict: Verdict, targets: Sequence[Target]) -> tuple[Target, ...]:
     """The blamed target, what it is compared with, its newest version, and one witness of each component, the plainest.
 
-    Only runtimes are witnesses (``oracle.derived``): a converter or tool supports nobody, another variant of the blamed
-    one least of all.
+    Only runtimes are witnesses (``oracle.converter_verdicts``): a converter or tool supports nobody, another variant
+    of the blamed one least of all.
 
     The newest version is there if the fault is one of older ones: a smaller program is not to show another.
 

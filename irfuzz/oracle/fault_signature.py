@@ -26,7 +26,8 @@ def signature(verdict: Verdict, program: Program) -> str:
 
     The target is the plainest level that shows the fault (``judge`` saw to that). If the component told something,
     its normalised message counts, with the operators of a program of at most ``SMALL_PROGRAM`` nodes; everywhere else
-    the operators that the output depends on, and for outputs ``;``-separated details (``oracle.details``). The program
+    the operators that the output depends on, and for outputs ``;``-separated details (``oracle.signature_details``).
+    The program
     should be reduced: operators that have no part in the fault would make another signature.
     """
     parts = [verdict.symptom.value, verdict.target]

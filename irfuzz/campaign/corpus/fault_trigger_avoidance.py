@@ -1,7 +1,8 @@
 """Faults that a campaign has met, and what is drawn less for it, so that they are not found first every time.
 
 A fault that shows in every twentieth program hides those that show in every thousandth: each program that trips over it
-tells nothing else. What a disagreement hangs on is read from the program that shows it (``findings.cause``), as it was
+tells nothing else. What a disagreement hangs on is read from the program that shows it
+(``findings.causes.cause_grouping``), as it was
 run: what triage makes of it later is more exact, but when that is depends on the clock, and what is drawn must not.
 """
 

@@ -42,7 +42,8 @@ class Corpus:
 
     Args:
         database: of the campaign.
-        share: how often a parent is one of ``generate.sprouts``, which are no seeds and are in no database.
+        share: how often a parent is one of ``generate.one_node_programs.sprouts``, which are no seeds and are in no
+            database.
     """
 
     def __init__(self, database: Database, share: float = 0.0) -> None:

@@ -79,7 +79,7 @@ class KnownFaultFilter:
 
 
 class SuspectGroupFilter:
-    """Remembers which groups of suspects (``findings.suspect_group``) were looked into.
+    """Remembers which groups of suspects (``findings.suspect_finding_groups``) were looked into.
 
     One frequent fault that stays in doubt would take all of the time that suspects have, so of a group the first is
     looked into, and of those that come later the 1st, 2nd, 4th and so on.

@@ -141,7 +141,7 @@ class _Writer:
         title = (graph.name or "model").replace("\\", "/").replace('"', "'").replace("\n", " ")
         of = f"{self.framework.title} form of {title!r}, ONNX opset {context.opset}"
         header = [
-            f'"""{of}: arrays enter ``run``, the outputs leave."""',
+            f'"""{of}: ``run`` takes the inputs as arrays and gives the outputs."""',
             "",
             *imports,
             *([""] if imports else []),

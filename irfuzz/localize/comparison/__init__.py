@@ -9,6 +9,6 @@ distances for the report). ``saved_output_targets`` stands in for targets of an 
 ``accepted_difference_shadow_skipping`` saves dear float64 runs, and ``ground_truth_inconsistencies`` measures against
 a ground truth.
 
-Do not keep arrays of all inputs: statistics are streamed. What has one cause is put together in ``divergence``, one
-folder up.
+Do not keep arrays of all inputs: statistics are streamed. What has one cause is put together in
+``disagreement_grouping``, one folder up.
 """
