@@ -49,3 +49,19 @@ def test_what_the_analysis_knows_decides(monkeypatch: pytest.MonkeyPatch, found:
 )  # fmt: skip
 def test_numbers_between_two_ends(ends: tuple[float, float], share: float, number: float) -> None:
     assert hazard_input_steering._at(ends, share) == number
+
+
+@pytest.mark.parametrize(("certain_at", "number"), [(None, 3.0), (6.0, 6.0), (2.0, 2.0)])
+def test_a_corner_that_triggers_a_hazard_for_sure_or_else_the_first(
+    monkeypatch: pytest.MonkeyPatch, certain_at: float | None, number: float
+) -> None:
+    def analysis(program: Program, given: Any, output: str = "") -> Analysis:
+        fault = SimpleNamespace(certain=given["x"] == (certain_at, certain_at))
+        alarm: Any = SimpleNamespace(inputs=["x", "z"], output="y", fault=fault)
+        return Analysis(warnings=[alarm])
+
+    monkeypatch.setattr(hazard_input_steering, "_analysis", analysis)
+    monkeypatch.setattr(hazard_input_steering, "told", lambda alarm: "Log")
+    choices: Any = SimpleNamespace(pick=lambda row: row[0], sample=lambda row, count: (0.25, 1.0, 0.0))
+    found = hazard_input_steering._into(PROGRAM, {}, {"x": (2.0, 6.0)}, choices)
+    assert found == ({"x": (number, number)}, "NaN or Inf: Log")

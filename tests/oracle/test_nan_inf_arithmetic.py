@@ -10,6 +10,7 @@ import pytest
 from irfuzz.oracle.numeric.dtype_thresholds import huge
 from irfuzz.oracle.onnx_rules import nan_inf_arithmetic as arithmetic
 from irfuzz.oracle.onnx_rules.known_elements import Rule
+from irfuzz.oracle.onnx_rules.rule_table import RULES
 from tests.oracle.rule_calls import DOUBLE, INF, NAN, OPEN, SINGLE, ask, same
 
 pytestmark = pytest.mark.unit
@@ -206,3 +207,8 @@ def test_shares(log: bool) -> None:
     assert ask(rule, rows, version=12) is None
     assert ask(rule, np.zeros(())) is None
     assert ask(rule, EMPTY) is None
+
+
+def test_the_share_of_minus_infinity_is_nothing_and_its_logarithm_minus_infinity() -> None:
+    assert same(ask(RULES["softmax"], [-INF, 0]), [0.0, OPEN])
+    assert same(ask(RULES["log_softmax"], [-INF, 0]), [-INF, OPEN])
