@@ -20,6 +20,7 @@ import pytest
 
 from irfuzz.execute.target_table import BUILT_IN
 from irfuzz.execute.versions import environments
+from irfuzz.findings.known_issues import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "bugs.md"
@@ -105,6 +106,22 @@ def test_the_list_and_the_folders_agree() -> None:
     assert len(BUGS) >= 3
     headings = [int(n) for n in re.findall(r"^## (\d+)\. ", PAGE.read_text(), re.MULTILINE)]
     assert headings == [b.number for b in BUGS]
+
+
+def test_titles_and_versions_are_those_of_the_rules() -> None:
+    """``known_issues.toml`` is the source of what the page and the rules both tell."""
+    rules = {rule.id: rule for rule in shipped()}
+    headings = dict(re.findall(r"^## (\d+)\. [^:]+: (.+)$", PAGE.read_text(), re.MULTILINE))
+    for line in PAGE.read_text().splitlines():
+        row = ROW.match(line)
+        if row is None or (rule := rules.get(row[7])) is None:
+            continue
+        title = line.split(" | ")[4]
+        assert (title, headings[row[1]]) == (rule.title, rule.title), row[7]
+        if row[2] == rule.component:
+            fixed = re.search(r"fixed by ([\d.]+\d)", row[4])
+            assert (fixed[1] if fixed else "") == (rule.fixed or ""), row[7]
+            assert (STILL.findall(row[4]) or [row[3]])[-1] == rule.seen, row[7]
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.folder)
