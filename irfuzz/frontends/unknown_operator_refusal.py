@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
 
 import onnx
 import onnx.defs
@@ -14,9 +12,6 @@ from irfuzz.errors import InvalidProgram
 
 _NEWEST_IR = onnx.IR_VERSION
 """The newest IR version that the installed onnx reads."""
-
-_MOST_CALLED = 1_000_000
-"""Nodes that a model may have with every call of a local function counted; onnx and runtimes look at each of them."""
 
 
 @cache
@@ -40,8 +35,7 @@ def check_operators(model: onnx.ModelProto) -> None:
 
     Raises:
         InvalidProgram: an IR version or opset that onnx does not know, a domain that is not imported,
-            an operator that does not exist (or no longer does) at the imported opset, functions that call each other
-            so often that nobody could run them.
+            an operator that does not exist (or no longer does) at the imported opset.
     """
     if not 1 <= model.ir_version <= _NEWEST_IR:
         raise InvalidProgram(f"IR version {model.ir_version} is unknown; expected 1 to {_NEWEST_IR}")
@@ -55,28 +49,6 @@ def check_operators(model: onnx.ModelProto) -> None:
         own = _imports(function.opset_import)
         for node in nodes_in(function.node):
             _check_node(node, own, functions)
-    _check_calls(model)
-
-
-def _check_calls(model: onnx.ModelProto) -> None:
-    """Count nodes with all calls carried out: in a chain of functions that call the next one twice they double."""
-    bodies = {(_domain(f.domain), f.name, f.overload): f.node for f in model.functions}
-    calls = {key: [_called(node) for node in nodes_in(nodes)] for key, nodes in bodies.items()}
-    inner = {key: {one for one in found if one in bodies} for key, found in calls.items()}
-    sizes: dict[tuple[str, str, str], int] = {}
-    try:
-        order = list(TopologicalSorter(inner).static_order())
-    except CycleError:
-        return  # the checker says which functions call themselves
-    for key in order:
-        sizes[key] = sum(sizes.get(one, 1) for one in calls[key])
-    size = sum(sizes.get(_called(node), 1) for node in nodes_in(model.graph.node))
-    size = max([size, *sizes.values()])
-    if size > _MOST_CALLED:
-        raise InvalidProgram(
-            "functions of the model call each other so often that it stands for about "
-            f"10^{int(math.log10(size))} nodes; expected at most {_MOST_CALLED:,}"
-        )
 
 
 def _called(node: onnx.NodeProto) -> tuple[str, str, str]:

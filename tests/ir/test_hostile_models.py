@@ -12,7 +12,7 @@ MODELS = hostile()
 REFUSED = {
     "a function that calls itself": "calls itself",
     "two functions that call each other": "calls itself",
-    "forty doublings": "when calls of functions are written out",
+    "forty doublings": "stands for about 10^12 nodes",
     "Tile beyond int64": "the largest int64",
     "an opset of 2^62": "expected at most 2147483647",
     "nothing": "empty",

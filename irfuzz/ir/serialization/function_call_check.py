@@ -7,60 +7,55 @@ nodes in three kilobytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
+from irfuzz.ir.subgraphs import nodes_within
 
-Functions = Mapping[tuple[str, str, str], ir.Function]
+Name = tuple[str, str, str]
+"""Domain, name and overload."""
 
 MOST_NODES = 1_000_000
-"""Nodes that a function may stand for when all calls within it are written out."""
+"""Nodes that a model may stand for when all calls are written out; onnx and runtimes look at each of them."""
 
 
-def check_calls(graph: ir.Graph, functions: Functions) -> None:
+def check_calls(graph: ir.Graph, functions: Mapping[Name, ir.Function]) -> None:
     """See that no function calls itself, and that neither one nor the graph stands for too many nodes.
 
     Raises:
-        InvalidProgram: one does; the message names the functions on the way.
+        InvalidProgram: one does; of those that call themselves the message names the way.
     """
-    sizes: dict[tuple[str, str, str], int] = {}
-    for name in functions:
-        _size(name, functions, sizes)
-    if functions:
-        _limit("the model", sum(1 + sizes.get(node.op_identifier(), 0) for node in graph.all_nodes()))
-
-
-def _size(start: tuple[str, str, str], functions: Functions, sizes: dict[tuple[str, str, str], int]) -> None:
-    """Count the nodes of a function and of all that it calls; without recursion, for chains may be long."""
-    way = [start]
-    while way:
-        name = way[-1]
-        if name in sizes:
-            way.pop()
-            continue
-        called = [node.op_identifier() for node in functions[name].all_nodes()]
-        inner = [one for one in called if one in functions]
-        open_ones = [one for one in inner if one not in sizes]
-        for one in open_ones:
-            if one in way:
-                circle = " -> ".join(_told(step) for step in [*way[way.index(one) :], one])
-                raise InvalidProgram(f"function {_told(one)} calls itself ({circle}), which ONNX forbids")
-        if open_ones:
-            way.append(open_ones[0])
-            continue
-        sizes[name] = len(called) + sum(sizes[one] for one in inner)
-        _limit(f"function {_told(name)}", sizes[name])
-
-
-def _limit(what: str, size: int) -> None:
+    if not functions:
+        return
+    calls = {name: [node.op_identifier() for node in _all(function)] for name, function in functions.items()}
+    inner = {name: {one for one in called if one in functions} for name, called in calls.items()}
+    try:
+        order = list(TopologicalSorter(inner).static_order())
+    except CycleError as error:
+        way = " -> ".join(map(_told, error.args[1][::-1]))
+        raise InvalidProgram(f"function {_told(error.args[1][-1])} calls itself ({way}), which ONNX forbids") from None
+    sizes: dict[Name, int] = {}
+    for name in order:
+        sizes[name] = sum(1 + sizes.get(one, 0) for one in calls[name])
+    size = max(sum(1 + sizes.get(node.op_identifier(), 0) for node in _all(graph)), *sizes.values())
     if size > MOST_NODES:
         raise InvalidProgram(
-            f"{what} stands for {size} nodes when calls of functions are written out; expected at most {MOST_NODES}"
+            "functions of the model call each other so often that it stands for about "
+            f"10^{int(math.log10(size))} nodes; expected at most {MOST_NODES:,}"
         )
 
 
-def _told(name: tuple[str, str, str]) -> str:
+def _all(nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
+    """Nodes with those of their bodies."""
+    for node in nodes:
+        yield node
+        yield from nodes_within(node)
+
+
+def _told(name: Name) -> str:
     domain, function, overload = name
     return f"'{domain}::{function}'" if not overload else f"'{domain}::{function}:{overload}'"
