@@ -34,6 +34,8 @@ import onnx
 from google.protobuf.message import Message
 from onnx import TensorProto, helper, numpy_helper
 
+from irfuzz.ir.serialization.protobuf_field_encoding import block, block_tag
+
 MOST_SECONDS = 10
 MOST_BYTES = 1 << 30
 LARGEST = 200_000
@@ -213,17 +215,10 @@ def hostile() -> dict[str, bytes]:
     found["rubbish"] = bytes(range(256)) * 20
     nested = b""
     for _ in range(3000):  # a graph in an attribute in a node in a graph ...
-        nested = _field(1, _field(5, _field(6, nested)))
-    found["three thousand graphs in one another"] = b"\x08\x08" + _field(7, nested)
+        for number in (6, 5, 1):
+            nested = block(block_tag(number), nested)
+    found["three thousand graphs in one another"] = b"\x08\x08" + block(block_tag(7), nested)
     return found
-
-
-def _field(number: int, content: bytes) -> bytes:
-    size, length = len(content), bytearray()
-    while size > 127:
-        length.append(size & 127 | 128)
-        size >>= 7
-    return bytes([number << 3 | 2]) + bytes([*length, size]) + content
 
 
 def as_bytes(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The truth of each sample, and how outputs are measured against it, become CRADLE's labels."""
+"""Makes CRADLE's labels of the truth of each sample and of how outputs are measured against it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers, flags and ``irfuzz.toml`` say of models' inputs becomes one ``InputSettings`` for each model."""
+"""Merges what callers, flags and ``irfuzz.toml`` say of models' inputs into one ``InputSettings`` for each model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model in any form, and what a caller says of its inputs, become one ``LoadedModel`` that every call takes."""
+"""Makes a ``LoadedModel``, which every call takes, of a model in any form and what a caller says of its inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of arrays for a model's inputs: an npz becomes samples, each of which is one run of the model."""
+"""Reads samples from files of arrays for a model's inputs; each sample is one run of the model."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from irfuzz.errors import UsageError
 from irfuzz.frontends.toml_file_reading import is_list
 from irfuzz.search.strategies.strategy_table import SEARCHES
 from irfuzz.store.database import BLOBS
+from irfuzz.store.finding_sightings import DATABASE
 
 HUNTS = ("both", "numeric", "nan", "none")
 """``--hunt``: what the inputs of steered programs are after."""
@@ -135,7 +136,7 @@ class Layout:
     @property
     def database(self) -> Path:
         """The SQLite file that holds the campaign's whole state."""
-        return self.out / "campaign.sqlite"
+        return self.out / DATABASE
 
     @property
     def blobs(self) -> Path:

@@ -1,4 +1,4 @@
-"""The one place in which findings become rows of a database and folders' ``finding.json``, and are read again."""
+"""Writes findings as rows of a database and as ``finding.json``, and reads both again; nothing else does."""
 
 from __future__ import annotations
 

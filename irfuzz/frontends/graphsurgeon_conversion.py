@@ -1,4 +1,4 @@
-"""Graphs of onnx-graphsurgeon become ONNX models, and models become such graphs."""
+"""Converts graphs of onnx-graphsurgeon into ONNX models, and back."""
 
 from __future__ import annotations
 

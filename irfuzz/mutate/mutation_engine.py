@@ -314,12 +314,23 @@ class Engine:
         return work
 
 
+_WHY = "why not mutated"
+
+
 def why_not_mutated(program: Program) -> str:
     """Why its versions or the size of its values forbid to mutate a program; empty if they do not.
 
     It must import the default domain at version ``MIN_OPSET`` or above. No input may have more than ``MOST_ELEMENTS``
-    elements, of which named sizes count as 1, and nothing that is computed more than ``MOST_COMPUTED``.
+    elements, of which named sizes count as 1, and nothing that is computed more than ``MOST_COMPUTED``. The answer is
+    kept with the program until that is edited.
     """
+    known: dict[object, str] = program.asked
+    if _WHY not in known:
+        known[_WHY] = _forbidden(program)
+    return known[_WHY]
+
+
+def _forbidden(program: Program) -> str:
     if not {"", "ai.onnx"} & set(program.model.opset_imports):
         return "the model imports no version of the default domain"
     if program.opset < MIN_OPSET:

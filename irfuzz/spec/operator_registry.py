@@ -1,4 +1,4 @@
-"""The registry of operators by domain, operator and version: signatures and overlays become one ``OpSpec`` each."""
+"""Finds operators by domain, operator and version; signatures and overlays are joined into one ``OpSpec`` each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often and when a campaign saw each of its findings, read beside whoever is running it."""
+"""Reads how often and when a campaign saw each of its findings, beside whoever is running it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+DATABASE = "campaign.sqlite"
+"""The file with a campaign's whole state, in its ``--out`` folder."""
 
 
 @dataclass(frozen=True, slots=True)

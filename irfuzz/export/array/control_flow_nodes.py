@@ -1,4 +1,4 @@
-"""Control flow as functions: a body becomes one, and a support function, which gets it, calls it."""
+"""Writes each body of control flow as a function, which a support function gets and calls."""
 
 from __future__ import annotations
 

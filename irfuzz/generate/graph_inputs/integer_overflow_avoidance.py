@@ -1,4 +1,4 @@
-"""Large whole numbers among a program's inputs become as much smaller as lets its exact results fit their types."""
+"""Makes large whole numbers among a program's inputs as much smaller as lets its exact results fit their types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What flags and files say of inputs, and whether a model agrees: claims become one ``InputSpec``.
+"""Makes one ``InputSpec`` of what flags and files say of inputs, and checks that a model agrees with it.
 
 A claim names an input or a dimension, and carries the words that say it, so that every message can quote them. Claims
 come in layers (a file, then flags). Within a layer two claims that exclude each other are an error; a later layer wins

@@ -1,4 +1,4 @@
-"""ONNX bytes and files become programs and programs become bytes again, without loss.
+"""Reads ONNX bytes and files as programs and writes programs as bytes again, without loss.
 
 What onnx-ir has no place for travels beside the program as protobuf (`preserved_unsupported_fields`); equal programs
 give equal bytes; large weights stay where they were read. Sizes are checked before memory is taken.

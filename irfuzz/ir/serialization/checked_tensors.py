@@ -1,4 +1,4 @@
-"""ONNX tensors: their sizes are checked before memory is taken, and sparse ones become tensors of the IR."""
+"""Checks sizes of ONNX tensors before memory is taken, and makes tensors of the IR of sparse ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws calls of a layer's operator anew, with its attributes but one, where its own inputs allow no other value."""
+"""Draws calls of a layer's operator anew, with its attributes but one, if its own inputs allow no other value."""
 
 from __future__ import annotations
 

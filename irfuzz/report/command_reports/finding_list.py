@@ -12,18 +12,15 @@ from typing import Any
 from irfuzz.errors import UsageError
 from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
 from irfuzz.findings.suspect_finding_groups import alike
-from irfuzz.store.finding_sightings import Sightings, read_sightings
+from irfuzz.store.finding_sightings import DATABASE, Sightings, read_sightings
 
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
 
-DATABASE = "campaign.sqlite"
-"""Of a campaign, in that folder."""
-
 
 @dataclass(frozen=True, slots=True)
 class ListedFinding:
-    """A finding's folder, the contents of its ``finding.json``, and when its campaign saw it, where that is known."""
+    """A finding's folder, the contents of its ``finding.json``, and when its campaign saw it, if that is known."""
 
     folder: Path
     about: Mapping[str, Any]
