@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, Table
 from sqlalchemy.dialects.sqlite import insert
 
 from irfuzz.errors import UsageError
+from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.store.database import Database
 from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
 
@@ -60,8 +60,8 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
     """
     if new.exists():
         raise UsageError(f"{new}: expected no file, got one; choose another place")
-    with tempfile.TemporaryDirectory(prefix="irfuzz-") as folder:
-        copy = Path(folder, damaged.name)
+    with ScratchFolder("recovery") as scratch:
+        copy = scratch.path / damaged.name
         try:
             for suffix in ("", "-wal"):  # what was written last may stand in the log alone
                 if Path(f"{damaged}{suffix}").exists() or not suffix:
