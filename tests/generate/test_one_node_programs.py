@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import onnx
+import onnx_ir as ir
 import pytest
 
 from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.choices import Choices
 from irfuzz.cli.main import main
-from irfuzz.generate.one_node_programs import FORMS, NEW, OLD, OPEN, VERSIONS, sprouts, sprouts_up_to
+from irfuzz.generate.one_node_programs import FORMS, NEW, OLD, OPEN, RARE, VERSIONS, sprouts, sprouts_up_to
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
@@ -21,13 +22,36 @@ pytestmark = pytest.mark.unit
 
 def test_each_is_a_valid_model_of_its_version() -> None:
     usual = len(FORMS) + len(OPEN)
-    assert len(sprouts()) == usual * (len(VERSIONS) + 1) + len(NEW) * len(FORMS) // 3  # each form at one old version
-    assert {p.opset for p in sprouts().values()} == {opset for opset, _ in (*VERSIONS, *OLD, *NEW)}
+    common = usual * (len(VERSIONS) + 1) + len(NEW) * len(FORMS) // 3  # each form at one old version
+    assert len(sprouts()) == common + len(RARE)
+    versions = (*VERSIONS, *OLD, *NEW, *(version for *_, version in RARE))
+    assert {p.opset for p in sprouts().values()} == {opset for opset, _ in versions}
     assert len({p.digest for p in sprouts().values()}) == len(sprouts())
     for name, program in sprouts().items():
         onnx.checker.check_model(program.to_proto(), full_check=True)
         assert name.endswith(f"-{program.opset}")
         assert [n.op_type for n in program.nodes()] == ["Identity"]
+
+
+@pytest.mark.parametrize(("dtype", "shape", "version"), RARE)
+def test_a_rare_type_reaches_operators_that_take_it(
+    dtype: ir.DataType, shape: tuple[int, ...], version: tuple[int, int]
+) -> None:
+    name = f"sprout-{dtype.name.lower()}-{'x'.join(map(str, shape))}-{version[0]}"
+    engine, operators = Engine(load_specs()), set[str]()
+    for seed in range(30):
+        mutant = engine.mutate(sprouts()[name], Choices.from_seed(seed), edits=2)
+        if mutant is None or any(edit.relation == "invalid" for edit in mutant.edits):
+            continue
+        program = mutant.program
+        onnx.checker.check_model(program.to_proto(), full_check=True)
+        taken = [
+            n
+            for n in program.nodes()
+            if n.inputs and (v := n.inputs[0]) and (f := program.tensor(v)) and f.dtype == dtype
+        ]
+        operators |= {n.op_type for n in taken}
+    assert len(operators) >= 4, operators
 
 
 def test_a_share_of_the_parents_are_sprouts(tmp_path: Path) -> None:
@@ -43,12 +67,12 @@ def test_a_share_of_the_parents_are_sprouts(tmp_path: Path) -> None:
     assert corpus.digests() == ()
 
 
-@pytest.mark.parametrize("newest", [8, 17, 21, 23, 26])
+@pytest.mark.parametrize("newest", [8, 17, 21, 23, 26, 28])
 def test_no_parent_is_of_an_opset_that_a_target_lacks(tmp_path: Path, newest: int) -> None:
     corpus = Corpus(Database(tmp_path / "c.sqlite"), 1.0)
     corpus.limit(newest)
     choices = Choices.from_seed(3)
-    opsets = {corpus.program(corpus.pick(choices)).opset for _ in range(400)}
+    opsets = {corpus.program(corpus.pick(choices)).opset for _ in range(3000)}
     assert opsets == {sprouts()[name].opset for name in sprouts_up_to(newest)}
     if newest >= 9:
         assert max(opsets) == newest

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 from irfuzz.facts import Fact, TensorFact
+from irfuzz.spec.sampling.sampled_input_planning import WITHOUT_KERNELS
 
 if TYPE_CHECKING:
     from irfuzz.spec import OpSpec, Specs
@@ -83,7 +84,7 @@ def call_runs(spec: OpSpec, inputs: Sequence[Fact | None]) -> bool:
         if dtype not in formal.dtypes:
             return False
         measured = spec.portable.get(variable)
-        if measured is not None and dtype not in measured:
+        if measured is not None and dtype not in measured and dtype not in WITHOUT_KERNELS:
             return False
         if formal.homogeneous and bound.setdefault(variable, dtype) is not dtype:
             return False

@@ -78,8 +78,9 @@ class InsertStrings:
     profile: ClassVar[Profile] = Profile(weight=0.4, grows=True)
 
     def sites(self, program: Program) -> list[str]:
-        """Numbers and booleans between layers, in opsets whose StringNormalizer is known, by name."""
-        if self.context.specs.get("StringNormalizer", program.opset) is None:
+        """Numbers and booleans between layers, by name, if StringNormalizer and Cast of integers are known there."""
+        opset = program.opset
+        if self.context.specs.get("StringNormalizer", opset) is None or not self._integers(opset):
             return []
         return [v.name for v in flow_values(program) if v.name and (f := program.tensor(v)) and f.dtype in CASTABLE]
 
@@ -102,7 +103,7 @@ class InsertStrings:
         chosen = [
             self.context.prefer(choices, list(ways), lambda op: ("op", op, 1, 1)) for _ in range(choices.integer(1, 3))
         ]
-        integers = [d for d in (_D.INT32, _D.INT64) if runs(specs, "Cast", opset, d)]
+        integers = self._integers(opset)
         written = fact.dtype if fact.dtype in integers else choices.pick(integers)
         read = choices.pick((written, written, _D.FLOAT, _D.DOUBLE))
         inserter = Inserter(program, node_after(program, value))
@@ -115,6 +116,10 @@ class InsertStrings:
         numbers = cast(inserter, inserter.cast(text.value, read), fact.dtype)
         splice_in(program, specs, inserter, value, numbers, choices, one)
         return f"{site} as text of {written.name}, through {', '.join(chosen)}, read as {read.name}"
+
+    def _integers(self, opset: int) -> list[ir.DataType]:
+        """The integer types that can be written as text."""
+        return [dtype for dtype in (_D.INT32, _D.INT64) if runs(self.context.specs, "Cast", opset, dtype)]
 
     def _runs(self, op: str, opset: int) -> bool:
         """True if the operator runs on strings."""

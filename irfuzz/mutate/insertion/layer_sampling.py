@@ -18,7 +18,7 @@ from irfuzz.mutate.editing.value_adaptation import why_not
 from irfuzz.mutate.mutator_context import Context
 from irfuzz.mutate.mutator_protocol import Skipped
 from irfuzz.spec import SampledCall, sample_call
-from irfuzz.spec.sampling.sampled_input_planning import value_range
+from irfuzz.spec.sampling.sampled_input_planning import WITHOUT_KERNELS, value_range
 
 if TYPE_CHECKING:
     from irfuzz.spec import OpSpec, SampledInput, Specs
@@ -72,7 +72,7 @@ def open_positions(spec: OpSpec) -> tuple[int, ...]:
 @lru_cache(maxsize=4096)
 def types_at(spec: OpSpec, position: int) -> tuple[ir.DataType, ...]:
     """Element types that run at an input: those that the schema allows and that were measured, or all that it allows if
-    nothing was.
+    nothing was, and what is allowed of ``WITHOUT_KERNELS``.
 
     Args:
         spec: the operator.
@@ -80,7 +80,8 @@ def types_at(spec: OpSpec, position: int) -> tuple[ir.DataType, ...]:
     """
     formal = spec.inputs[position]
     measured = spec.portable.get(formal.type_str)
-    return tuple(d for d in ir.DataType if d in formal.dtypes and (measured is None or d in measured))
+    runs = frozenset(formal.dtypes if measured is None else measured) | WITHOUT_KERNELS
+    return tuple(dtype for dtype in ir.DataType if dtype in formal.dtypes and dtype in runs)
 
 
 @lru_cache(maxsize=256)

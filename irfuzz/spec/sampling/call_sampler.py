@@ -11,7 +11,7 @@ from irfuzz.facts import Fact, TensorFact, tensors_in
 from irfuzz.spec.constraints.sequence_optional_inputs import type_text
 from irfuzz.spec.operator_spec import OpSpec, SampledCall, Unusual
 from irfuzz.spec.sampling.draw_attempt import DrawAttempt
-from irfuzz.spec.sampling.sampled_input_planning import allowed_types
+from irfuzz.spec.sampling.sampled_input_planning import given_types
 from irfuzz.spec.sampling.value_drawing import DrawFailed, FeatureWeights, ImpossibleCall
 
 ATTEMPTS = 12
@@ -74,7 +74,7 @@ def _check_given(spec: OpSpec, given: Mapping[int, Fact]) -> None:
     types: dict[str, ir.DataType] = {}
     for position, outer in given.items():
         formal, fact = spec.formal(position), tensors_in(outer)
-        if formal is None or fact is None or fact.dtype not in allowed_types(spec, formal):
+        if formal is None or fact is None or fact.dtype not in given_types(spec, formal):
             raise ImpossibleCall
         if type_text(outer) not in formal.types:
             raise ImpossibleCall

@@ -14,12 +14,22 @@ from irfuzz.spec.sampling.value_drawing import DrawFailed, limits
 
 Ends = tuple[float | None, float | None]
 
+WITHOUT_KERNELS = frozenset(
+    {ir.DataType.COMPLEX64, ir.DataType.COMPLEX128, ir.DataType.FLOAT4E2M1, ir.DataType.FLOAT8E8M0}
+)
+"""Element types with which ONNXRuntime runs no operator, or casts only: there a missing kernel decides nothing."""
+
 
 def allowed_types(spec: OpSpec, formal: FormalParameter) -> tuple[ir.DataType, ...]:
     """Portable element types of a formal input; all of its types if it has no type variable."""
     if formal.type_str in spec.type_vars:
         return spec.portable.get(formal.type_str, ())
     return tuple(sorted(formal.dtypes))
+
+
+def given_types(spec: OpSpec, formal: FormalParameter) -> frozenset[ir.DataType]:
+    """Element types that a given input may have: portable ones, and of ``WITHOUT_KERNELS`` what is allowed."""
+    return formal.dtypes & WITHOUT_KERNELS | {*allowed_types(spec, formal)}
 
 
 def fitting_types(
