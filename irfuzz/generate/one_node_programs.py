@@ -66,7 +66,7 @@ _THIRD = 3
 NEW: tuple[tuple[int, int], ...] = ((23, 11), (24, 12), (22, 10), (25, 13), (26, 13), (27, 13), (28, 14))
 """The same, of newer ones, each with every third of the types and shapes: three in ten of all."""
 
-RARE: tuple[tuple[ir.DataType, tuple[int, ...], tuple[int, int]], ...] = (
+RARE_FORMS: tuple[tuple[ir.DataType, tuple[int, ...], tuple[int, int]], ...] = (
     (_D.COMPLEX64, (2, 3), (17, 8)),
     (_D.COMPLEX64, (1, 4, 4, 2), (21, 10)),
     (_D.COMPLEX128, (2, 3), (18, 8)),
@@ -104,7 +104,7 @@ def sprouts() -> dict[str, Program]:
     forms += [(version, (*FORMS, *OPEN)[first :: len(OLD)]) for first, version in enumerate(OLD)]
     forms += [(version, FORMS[first % _THIRD :: _THIRD]) for first, version in enumerate(NEW)]
     every = [(dtype, shape, version) for version, some in forms for dtype, shape in some]
-    for dtype, shape, (opset, version) in (*every, *RARE):
+    for dtype, shape, (opset, version) in (*every, *RARE_FORMS):
         name = f"sprout-{dtype.name.lower()}-{'x'.join(map(str, shape))}-{opset}"
         made[name] = _sprout(TensorFact(dtype, shape), opset, version)
     return made

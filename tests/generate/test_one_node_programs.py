@@ -12,7 +12,7 @@ import pytest
 from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.choices import Choices
 from irfuzz.cli.main import main
-from irfuzz.generate.one_node_programs import FORMS, NEW, OLD, OPEN, RARE, VERSIONS, sprouts, sprouts_up_to
+from irfuzz.generate.one_node_programs import FORMS, NEW, OLD, OPEN, RARE_FORMS, VERSIONS, sprouts, sprouts_up_to
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.unit
 def test_each_is_a_valid_model_of_its_version() -> None:
     usual = len(FORMS) + len(OPEN)
     common = usual * (len(VERSIONS) + 1) + len(NEW) * len(FORMS) // 3  # each form at one old version
-    assert len(sprouts()) == common + len(RARE)
-    versions = (*VERSIONS, *OLD, *NEW, *(version for *_, version in RARE))
+    assert len(sprouts()) == common + len(RARE_FORMS)
+    versions = (*VERSIONS, *OLD, *NEW, *(version for *_, version in RARE_FORMS))
     assert {p.opset for p in sprouts().values()} == {opset for opset, _ in versions}
     assert len({p.digest for p in sprouts().values()}) == len(sprouts())
     for name, program in sprouts().items():
@@ -33,7 +33,7 @@ def test_each_is_a_valid_model_of_its_version() -> None:
         assert [n.op_type for n in program.nodes()] == ["Identity"]
 
 
-@pytest.mark.parametrize(("dtype", "shape", "version"), RARE)
+@pytest.mark.parametrize(("dtype", "shape", "version"), RARE_FORMS)
 def test_a_rare_type_reaches_operators_that_take_it(
     dtype: ir.DataType, shape: tuple[int, ...], version: tuple[int, int]
 ) -> None:

@@ -10,7 +10,7 @@ import onnx_ir as ir
 import pytest
 
 from irfuzz.choices import Choices
-from irfuzz.generate.one_node_programs import RARE, sprouts
+from irfuzz.generate.one_node_programs import RARE_FORMS, sprouts
 from irfuzz.ir.program import Program
 from irfuzz.ir.value import fact_of
 from irfuzz.mutate.drawn_calls.call_quantisation import quantise, zero_point_types
@@ -172,7 +172,7 @@ def test_novelty_counts_versions_and_types_of_small_programs(specs: Specs) -> No
 @pytest.mark.unit
 def test_equal_choices_give_equal_programs(specs: Specs) -> None:
     engine = Engine(specs, ["insert-neighbours"], max_opset=26)
-    common = list(sprouts().values())[: -len(RARE)]
+    common = list(sprouts().values())[: -len(RARE_FORMS)]
     for number, parent in enumerate(common[::9]):
         mutant = engine.mutate(parent, Choices.from_seed(f"same {number}"))
         assert mutant is not None
