@@ -4,7 +4,7 @@
 
 Each network is Input, then MatMul, Add and an activation for each layer, then the raw variance over the units and Sqrt,
 with weights of a seed; inputs are in [-1, 1]. A row counts for how many of the seeds a witness is found, and for how
-many it is proved that there is none, which is so where units are more than inputs and have a bias.
+many it is proved that there is none, which is so of many whose units are as many as inputs, or more, and have a bias.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from irfuzz.analyze.numeric_range_analysis import Alarm
 from irfuzz.facts import TensorFact
 from irfuzz.ir.program import Program
 
-LARGEST = 1 << 15
+LARGEST = 1 << 16
 """Weights of a layer, at most: the certificates are found by dense linear algebra."""
 
 FINEST = 1e-8
@@ -44,15 +44,40 @@ class _Layer:
     form: NumberFormat
 
 
-def is_never_negative(program: Program, warning: Alarm, ranges: Mapping[str, Range]) -> bool:
-    """Whether ``mean(h * h) - mean(h) * mean(h)`` of ``h = Relu(x @ w + b)`` is at least 0 as computed, in any order.
+@dataclass(frozen=True, slots=True)
+class _Rounding:
+    """What rounding may do to the units of a layer and to the moments of them.
 
-    With n units, mean m and variance V, rounding takes at most ``(2 n + 8) eps m ** 2`` from the difference. A unit of
-    0 makes V at least ``m ** 2 / n``, which is more, unless m is so small that its square is no normal number; this is
-    excluded by a certificate that some unit is always positive: weights ``y >= 0`` of the units, with
-    ``y @ (x @ w + b) > 0`` for all x in range. If all units are positive they are affine, and V is at least
-    ``(y @ z) ** 2 / n`` for each unit vector y orthogonal to equal units; the residual of ``b``, as far as neither x
-    nor a constant can make up for it, is such a y. Rounding of z counts in both.
+    Attributes:
+        sizes: of each unit, the largest sum of magnitudes.
+        error: by how much each unit may differ from the exact one.
+        lost: of the difference of moments, as a share of the squared mean.
+        tiny: what numbers below the smallest normal one may take from it besides.
+    """
+
+    sizes: np.ndarray
+    error: np.ndarray
+    lost: float
+    tiny: float
+
+    @classmethod
+    def of(cls, layer: _Layer) -> _Rounding:
+        """Of a layer, its sums in any order."""
+        inputs, units = layer.weights.shape
+        form = layer.form
+        sizes = np.abs(layer.bias) + np.abs(layer.weights).sum(axis=0) * max(abs(layer.low), abs(layer.high))
+        tiny = 8 * form.smallest / form.eps * max(1.0, float(sizes.max()))
+        return cls(sizes, (inputs / 2 + 4) * form.eps * sizes, (1.5 * units + 8) * form.eps, tiny)
+
+
+def is_never_negative(program: Program, warning: Alarm, ranges: Mapping[str, Range]) -> bool:
+    """Whether ``mean(h * h) - mean(h) * mean(h)`` of ``h = Relu(x @ w + b)`` is at least 0 as computed.
+
+    The sums of products and the means may be taken in any order; the bias is added behind the product, as the program
+    says. With n units, mean m and variance V, rounding takes at most ``(1.5 n + 8) eps m ** 2`` from the difference. If
+    all units are 0 it is 0. One unit of 0 beside others makes V at least ``m ** 2 / n``, which is more, unless m is so
+    small that its square is no normal number (``_least_mean``). If all units are positive they are affine, and must
+    be nearly equal, which no inputs make them (``_are_apart``, ``_are_beyond_reach``).
 
     Args:
         program: that was analysed; it stays as it is.
@@ -63,32 +88,89 @@ def is_never_negative(program: Program, warning: Alarm, ranges: Mapping[str, Ran
         ``False`` if that is not proved, or the operand is no such difference.
     """
     layer = _layer(program, warning, ranges)
-    if layer is None or layer.form.eps < FINEST or layer.weights.shape[0] + 1 >= layer.weights.shape[1]:
-        return False  # as many inputs as units can make all of them equal
-    inputs, units = layer.weights.shape
-    equal = np.full(units, 1 / units)
-    lost = (2 * units + 8) * layer.form.eps
-    farthest = max(abs(layer.low), abs(layer.high))
-    sizes = np.abs(layer.bias) + np.abs(layer.weights).sum(axis=0) * farthest
-    error = (inputs + 4) * layer.form.eps * sizes
-    if lost * units >= 0.5 or not float(sizes.max()) ** 2 * units < layer.form.biggest / 4:
+    if layer is None or layer.form.eps < FINEST or layer.weights.shape[0] > layer.weights.shape[1]:
+        return False  # more inputs than units can make all of them equal
+    units = layer.weights.shape[1]
+    rounding = _Rounding.of(layer)
+    if rounding.lost * units >= 0.5 or not float(rounding.sizes.max()) ** 2 * units < layer.form.biggest / 4:
         return False
-    tiny = 8 * layer.form.smallest / layer.form.eps * max(1.0, float(sizes.max()))
-    positive = _least(layer, _mostly_positive(layer, error), error, sizes)
-    if not (positive > 0 and (positive / units) ** 2 * (1 / units - lost) > tiny):
+    if not _least_mean(layer, rounding) ** 2 * (1 / units - rounding.lost) > rounding.tiny:
         return False
+    return _are_apart(layer, rounding) or _are_beyond_reach(layer, rounding)
+
+
+def _least_mean(layer: _Layer, rounding: _Rounding) -> float:
+    """A lower bound of the mean of units that are not all 0.
+
+    A sum with a bias is a multiple of a quarter of the bias' last place, or half as large as the bias at the least, so
+    that a unit that is not 0 is no smaller. If a bias is 0, a certificate that some unit is always positive: weights
+    ``y >= 0`` of the units, with ``y @ (x @ w + b) > 0`` for all x in range.
+    """
+    units = len(layer.bias)
+    least = float(np.abs(layer.bias).min()) * layer.form.eps / 8
+    if least > 0:
+        return least / units
+    if not _has_more_units(layer):
+        return 0.0
+    return max(_least(layer, _mostly_positive(layer, rounding.error), rounding), 0.0) / units
+
+
+def _are_apart(layer: _Layer, rounding: _Rounding) -> bool:
+    """Whether the bias keeps affine units from being nearly equal, whatever the data.
+
+    V is at least ``(y @ z) ** 2 / n`` for each unit vector y orthogonal to equal units; the residual of ``b``, as far
+    as neither x nor a constant can make up for it, is such a y.
+    """
+    if not _has_more_units(layer):
+        return False
+    units = len(layer.bias)
     apart = _residual(layer)
-    spread = _least(layer, apart, error, sizes) - (abs(float(apart.sum())) + SLACK) * 2 * float(sizes.max())
-    mean = max(-_least(layer, -equal, error, sizes), 0.0)
-    return spread > 0 and spread**2 / units > lost * mean**2 + tiny
+    spread = _least(layer, apart, rounding) - (abs(float(apart.sum())) + SLACK) * 2 * float(rounding.sizes.max())
+    mean = max(-_least(layer, -np.full(units, 1 / units), rounding), 0.0)
+    return spread > 0 and spread**2 / units > rounding.lost * mean**2 + rounding.tiny
 
 
-def _least(layer: _Layer, y: np.ndarray, error: np.ndarray, sizes: np.ndarray) -> float:
+def _are_beyond_reach(layer: _Layer, rounding: _Rounding) -> bool:
+    """Whether only data out of range makes affine units nearly equal.
+
+    With a right inverse r of w, units ``z = m + e`` come from ``x = m (1 @ r) - b @ r + e @ r``, where rounding leaves
+    ``|e| <= m sqrt(n (1.5 n + 8) eps)``. That each element of x is in range is a pair of inequalities that are linear in
+    m; no mean m of at least 0 solves all of them.
+    """
+    units = len(layer.bias)
+    try:
+        inverse = np.linalg.pinv(layer.weights)
+    except np.linalg.LinAlgError:
+        return False
+    farthest = max(abs(layer.low), abs(layer.high))
+    off = np.abs(layer.weights @ inverse - np.eye(len(inverse.T))) + SLACK * np.abs(layer.weights) @ np.abs(inverse)
+    grows, starts = inverse.sum(axis=0), layer.bias @ inverse
+    lengths = np.linalg.norm(inverse, axis=0)
+    by_mean = lengths * np.sqrt(units * rounding.lost) + SLACK * np.abs(inverse).sum(axis=0)
+    fixed = (rounding.error + SLACK * rounding.sizes) @ np.abs(inverse) + lengths * np.sqrt(units * rounding.tiny)
+    fixed += farthest * off.sum(axis=0)
+    # m * slopes <= ends, for the lower and the upper end of the range of each element.
+    slopes = np.concatenate([-grows - by_mean, grows - by_mean])
+    ends = np.concatenate([-starts - layer.low, starts + layer.high]) + np.tile(fixed, 2)
+    if (ends[slopes == 0] < 0).any():
+        return True
+    least = np.max(ends[slopes < 0] / slopes[slopes < 0], initial=0.0)
+    most = np.min(ends[slopes > 0] / slopes[slopes > 0], initial=np.inf)
+    return bool(np.isfinite(inverse).all() and least > most)
+
+
+def _has_more_units(layer: _Layer) -> bool:
+    """Whether the data leave units that they do not make equal to the others."""
+    inputs, units = layer.weights.shape
+    return inputs + 1 < units
+
+
+def _least(layer: _Layer, y: np.ndarray, rounding: _Rounding) -> float:
     """A lower bound of ``y @ z`` over all data in range, ``z`` as computed."""
     slopes = layer.weights @ y
     half, middle = (layer.high - layer.low) / 2, (layer.high + layer.low) / 2
     exact = float(y @ layer.bias + slopes.sum() * middle - np.abs(slopes).sum() * half)
-    return exact - float(np.abs(y) @ (error + SLACK * sizes))
+    return exact - float(np.abs(y) @ (rounding.error + SLACK * rounding.sizes))
 
 
 def _residual(layer: _Layer) -> np.ndarray:

@@ -43,7 +43,29 @@ def test_a_layer_with_many_more_units_than_inputs_is_safe(sizes: tuple[int, ...]
     assert proved(Net(sizes).program(0))
 
 
-@pytest.mark.parametrize("net", [Net((24, 16)), Net((16, 16)), Net((15, 16)), Net((4, 32), bias=0.0),
+@pytest.mark.parametrize(("units", "seed"), [(16, 0), (64, 0), (64, 1), (256, 0), (256, 1)])
+def test_as_many_inputs_as_units_are_safe_if_only_data_out_of_range_make_them_equal(units: int, seed: int) -> None:
+    assert proved(Net((units, units)).program(seed))
+
+
+def test_as_many_inputs_as_units_are_proved_safe_only_if_they_are() -> None:
+    rng = np.random.default_rng(0)
+    safe, reached = 0, 0
+    for seed in range(40):
+        program = Net((4, 4), bias=0.5).program(seed)
+        w, b = (numpy_helper.to_array(t).astype(np.float64) for t in program.to_proto().graph.initializer)
+        equal = (rng.uniform(0, 2, (20000, 1)) - b) @ np.linalg.inv(w)
+        low = least_difference(program, np.clip(equal + rng.standard_normal(equal.shape) * 1e-6, -1, 1))
+        if proved(program):
+            safe += 1
+            assert low >= 0
+        reached += low < 0
+    assert safe >= 10
+    assert reached >= 10
+    assert safe + reached >= 35
+
+
+@pytest.mark.parametrize("net", [Net((24, 16)), Net((16, 16), bias=0.0), Net((15, 16)), Net((4, 32), bias=0.0),
                                  Net((4, 32), layer="Tanh"), Net((4, 32), axis=0, rows=4)])  # fmt: skip
 def test_nothing_else_is(net: Net) -> None:
     assert not proved(net.program(0))
