@@ -27,7 +27,7 @@ The way through the files:
 * ``numeric_range_analysis`` walks over a program: branches under their condition, loops of at most 16 turns turn by
   turn, others until their ranges are stable.
 * ``safe_input_ranges`` finds the widest range of each input that makes a call safe (RANUM's precondition).
-* ``raw_variances`` proves of layers with no more inputs than units that a variance computed of two moments is not negative.
+* ``raw_variances`` proves of layers with no more inputs than units that a variance of two moments is not negative.
 * ``failing_inputs`` looks for inputs that trigger a warning, and ``warning_examination`` puts everything together.
 
 To add an operator, write a transfer function in its family's module of ``transfer_functions`` and a line in that

@@ -134,8 +134,8 @@ def _are_beyond_reach(layer: _Layer, rounding: _Rounding) -> bool:
     """Whether only data out of range makes affine units nearly equal.
 
     With a right inverse r of w, units ``z = m + e`` come from ``x = m (1 @ r) - b @ r + e @ r``, where rounding leaves
-    ``|e| <= m sqrt(n (1.5 n + 8) eps)``. That each element of x is in range is a pair of inequalities that are linear in
-    m; no mean m of at least 0 solves all of them.
+    ``|e| <= m sqrt(n (1.5 n + 8) eps)``. That each element of x is in range is a pair of inequalities, linear in m; no
+    mean m of at least 0 solves all of them.
     """
     units = len(layer.bias)
     try:
