@@ -17,7 +17,7 @@ from sqlalchemy.dialects.sqlite import insert
 from irfuzz.errors import UsageError
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.store.database import Database
-from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY, CompressedText
 
 JSON = {TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace}
 
@@ -112,9 +112,15 @@ def _rows(base: sqlite3.Connection, table: Table) -> Iterator[tuple[dict[str, An
             continue
         if found is None:
             return
-        number, *values = found
+        number, *stored = found
+        values = [_read(c, v) for c, v in zip(table.columns, stored, strict=True)]
         wrong = next((w for c, v in zip(table.columns, values, strict=True) if (w := _wrong(c, v))), "")
         yield (None, wrong) if wrong else (dict(zip(names, values, strict=True)), "")
+
+
+def _read(column: Column[Any], value: Any) -> Any:
+    """A value as the new database takes it."""
+    return column.type.process_result_value(value, None) if isinstance(column.type, CompressedText) else value
 
 
 def _last(base: sqlite3.Connection, table: Table) -> int:

@@ -13,6 +13,7 @@ from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
 from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
+from irfuzz.mutate.insertion.splice import Splice
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutation_trace import Trace, program_sha256
 from irfuzz.mutate.mutator_protocol import Edit, Relation
@@ -112,7 +113,7 @@ def test_a_program_that_shows_something_new_is_stored_once(tmp_path: Path) -> No
     assert (new.features, new.job, new.iteration) == (5, 3, 9)
     trace = Trace.from_text(new.trace)
     assert (trace.edits, trace.sha256) == ((edit,), program_sha256(made))
-    assert [donor.digest for donor in trace.donors] == [program(1).digest, program(2).digest]
+    assert trace.donors == (), "no edit took a part of one"
     assert len(corpus) == 2
     assert database.record(3, 10, 1, {}, [new]) == 1
     assert [p.digest for p in corpus.refresh()] == [made.digest]
@@ -133,9 +134,10 @@ def test_seeds_are_the_donors(tmp_path: Path) -> None:
         corpus.seed(3)
     assert corpus.get(digests[0]).digest == digests[0]
     assert corpus.get(digests[0]) is not corpus.get(digests[0]), "a private copy"
-    donors = corpus.donors()
-    assert [donor.seed.digest for donor in donors] == list(digests)
-    assert corpus.donors() is donors, "they are read once"
+    valid = next(r for r in Relation if r is not Relation.INVALID)
+    edits = tuple(Edit(Splice.name, 1, f"y@{digests[n]}", (), valid, "") for n in (2, 0, 2))
+    trace = corpus.trace_of(Testcase(0, 1, corpus.seed(1), program(2), program(7), edits))
+    assert [(donor.digest, donor.name) for donor in trace.donors] == [(digests[2], "3.onnx"), (digests[0], "1.onnx")]
 
 
 @pytest.mark.parametrize(("nodes", "usual", "most"), [(5, 5, 5 + ROOM), (5, 6, 6), (5, 4, 5 + ROOM), (5, 200, 200)])
@@ -205,7 +207,7 @@ def test_none_of_a_newer_opset_is_drawn(tmp_path: Path) -> None:
 
 def test_a_mutant_whose_edits_make_another_program_now_is_refused(tmp_path: Path) -> None:
     corpus = seeded(Database(tmp_path / "c.sqlite"), 1)
-    (trace,) = corpus.donors()
+    trace = corpus.trace(corpus.seed(0))
     same = ProgramRow(program(1).digest, b"", "s", "p", trace.to_text(), 0, 0, 0)
     assert corpus._rebuilt(same).digest == program(1).digest
     other = ProgramRow(program(2).digest, b"", "s", "p", trace.to_text(), 0, 0, 0)

@@ -12,6 +12,7 @@ from irfuzz.execute.adapters.mapped_weights import mapped_bytes
 from irfuzz.execute.large_model_limits import weight_bytes
 from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
+from irfuzz.mutate.insertion.splice import donors_taken
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutation_engine import replay
 from irfuzz.mutate.mutation_trace import FixedDonors, Trace
@@ -60,7 +61,6 @@ class Corpus:
         self._new: list[ProgramRow] = []
         self._seeds: dict[str, CorpusEntry] = {}
         self._sizes: dict[str, int] = {}
-        self._donors: tuple[Trace, ...] = ()
         self._decoded: OrderedDict[str, tuple[Program, int]] = OrderedDict()
         self._held = 0
 
@@ -107,6 +107,9 @@ class Corpus:
             model = self._programs.mutant(testcase.program)
             if not self._programs.is_whole(model) and is_steered(trace.edits):
                 return False  # nothing would make its large weights again
+        else:
+            seed = trace.seed.digest
+            model = self._programs.small_mutant(model, seed, b"" if seed in self._sprouts else self._stored(seed))
         entry, text = testcase.entry, trace.to_text()
         self._new.append(
             ProgramRow(
@@ -198,16 +201,12 @@ class Corpus:
             testcase: whose entry is the parent.
 
         Returns:
-            The parent's trace with the edits of the testcase behind its own, all seeds as donors, and the SHA-256 of
-            what was made.
+            The parent's trace with the edits of the testcase behind its own, the seeds that these took parts from, and
+            the SHA-256 of what was made.
         """
-        return self.trace(testcase.entry).extended(testcase.edits, self.donors(), testcase.model or testcase.program)
-
-    def donors(self) -> tuple[Trace, ...]:
-        """Traces of the seeds, in the order in which splices see them."""
-        if len(self._donors) != len(self._seeds):
-            self._donors = tuple(self.trace(entry) for entry in self._seeds.values())
-        return self._donors
+        before = self.trace(testcase.entry)
+        donors = [self.trace(self._seeds[digest]) for digest in donors_taken((*before.edits, *testcase.edits))]
+        return before.extended(testcase.edits, donors, testcase.model or testcase.program)
 
     def digests(self) -> Sequence[str]:
         """Donors by digest, in the order in which the seeds were added."""
@@ -230,7 +229,11 @@ class Corpus:
         return program
 
     def _read(self, row: ProgramRow) -> Program:
-        return self._programs.read(row.model, lambda: self._rebuilt(row))
+        return self._programs.read(row.model, lambda: self._rebuilt(row), self._stored)
+
+    def _stored(self, digest: str) -> bytes:
+        """Bytes of a seed as they are stored."""
+        return self._database.program(digest).model
 
     def _rebuilt(self, row: ProgramRow) -> Program:
         """A mutant with large weights of its own, made again by its edits.
