@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, Table
+from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, Table, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from irfuzz.errors import UsageError
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.store.database import Database
-from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY, CompressedText
+from irfuzz.store.database_schema import ENTRY, FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY, CompressedText
 
 JSON = {TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace}
 
@@ -75,7 +75,11 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
                 raise UsageError(f"{damaged}: nothing of it can be read: {error}") from None
             target = Database(new)
             try:
-                return [_recover(base, target, table) for table in METADATA.sorted_tables]
+                found = [_recover(base, target, table) for table in METADATA.sorted_tables]
+                with target.transaction() as connection:  # of programs that are lost nobody is to know
+                    there = select(PROGRAM.c.number)
+                    connection.execute(delete(ENTRY).where(ENTRY.c.number.not_in(there)))
+                return found
             finally:
                 target.close()
 

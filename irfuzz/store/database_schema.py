@@ -70,6 +70,27 @@ PROGRAM = Table(
     UniqueConstraint("digest", name="one_row_a_program"),
 )
 
+ENTRY = Table(
+    "entry",
+    METADATA,
+    Column("number", Integer, primary_key=True),  # of the program; what chooses parents need not read that
+    Column("digest", String, nullable=False),
+    Column("seed", String, nullable=False),
+    Column("original", Boolean, nullable=False),  # it is a seed, and never leaves
+    Column("features", Integer, nullable=False),
+    Column("nodes", Integer, nullable=False),
+    Column("cost", Integer, nullable=False),
+    Column("keys", LargeBinary, nullable=False),  # uint64, little-endian: features that it brought
+)
+"""What a job knows of every program; one that older versions stored has none until a job reads it."""
+
+LEAVING = Table(
+    "leaving",
+    METADATA,
+    Column("turn", Integer, primary_key=True),
+    Column("number", Integer, nullable=False, unique=True),  # of a program that some job may still be mutating
+)
+
 TALLY = Table(
     "tally",
     METADATA,
