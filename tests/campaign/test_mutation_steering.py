@@ -308,7 +308,7 @@ def test_what_a_run_was_the_first_to_fire_is_credited_to_its_edits(tmp_path: Pat
     steering.passes.register(target, ("GeluFusionL1", "ConstantFolding"))
     fired = [RunResult(target, Stage.RUN, Exit.OK, passes=("GeluFusionL1",))]
     lines = [RunResult(target, Stage.RUN, Exit.OK, lines={"onnx": {"a.py": [1, 2]}})]
-    mutant = replace(seed, edits=(edit(),), asks={})
+    mutant = replace(seed, edits=(edit(),), asks={}, cost=9)
     assert steering.ran(replace(mutant, asks=None), fired) == RunWorth(), "it was not asked"
     first = steering.ran(mutant, fired)
     assert (first.keep, len(first.brings)) == (True, 8), "one pass"

@@ -274,7 +274,7 @@ class Steering:
         self.triggers.settle()
 
     def add(self, program: Program) -> None:
-        """Count a program of the corpus that this job has not counted yet.
+        """Count a whole program that came into the corpus: of a mutant only what was edited is counted as it is made.
 
         Args:
             program: given in the order in which the corpus grew, each once, as ``Corpus.refresh`` gives them.

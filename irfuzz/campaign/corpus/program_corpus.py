@@ -85,7 +85,7 @@ class Corpus:
         self._entries: list[CorpusEntry] = []
         self._new: list[ProgramRow] = []
         self._known: list[IndexRow] = []
-        self._own: set[str] = set()
+        self._own: dict[str, Program] = {}
         self._known_before = False
         self._seeds: dict[str, CorpusEntry] = {}
         self._sizes: dict[str, int] = {}
@@ -111,8 +111,8 @@ class Corpus:
             culls: programs may leave. A search may count on their places.
 
         Yields:
-            Programs that this job has not counted yet: it did not make them, nor did ``recall`` say so. All are to be
-            taken.
+            Programs that are new, those that this job made as it made them; all are to be taken. What ``recall`` was told
+            of is not read.
 
         Raises:
             InvalidProgram: the edits of a mutant with large weights make another program now, as those of another
@@ -124,14 +124,16 @@ class Corpus:
             self._number = row.number
             self._take(row)
             claims.append(Claim(row.number, row.cost, np.frombuffer(row.keys, np.uint64)))
-            if row.digest in self._own:
-                self._own.discard(row.digest)
+            made = self._own.get(row.digest)
+            if made is not None:
+                yield made
             elif row.number > self._counted:
                 yield self._load(row.digest)
         resumed = not self._known_before and bool(self._favoured)
         moved, self._known_before = len(self.holders.take(claims)), True
         self._moved += 0 if resumed else moved
-        self._own = {row.digest for row in self._known}
+        waiting = {row.digest for row in self._known}
+        self._own = {digest: made for digest, made in self._own.items() if digest in waiting}
         self._let_go(culls=culls)
 
     def _take(self, row: IndexRow) -> None:
@@ -188,7 +190,7 @@ class Corpus:
                 nodes=len(program.nodes()), cost=testcase.cost, keys=testcase.brings,
             )
         )  # fmt: skip
-        self._own.add(program.digest)
+        self._own[program.digest] = program
         return True
 
     def take_new(self) -> tuple[list[ProgramRow], list[IndexRow]]:
