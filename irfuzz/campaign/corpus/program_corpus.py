@@ -111,8 +111,8 @@ class Corpus:
             culls: programs may leave. A search may count on their places.
 
         Yields:
-            Programs that are new, those that this job made as it made them; all are to be taken. What ``recall`` was told
-            of is not read.
+            Programs that are new, those that this job made as it made them; all are to be taken. What ``recall`` was
+            told of is not read.
 
         Raises:
             InvalidProgram: the edits of a mutant with large weights make another program now, as those of another
