@@ -56,7 +56,8 @@ def table(version: str, out: Path) -> dict[str, Any]:
         if name in found:
             path = folder / f"{name}.onnx"
             row = database.program(found[name])
-            program = database.programs.read(row.model, lambda name=name: _lost(name))
+            seed = lambda digest: database.program(digest).model  # noqa: E731
+            program = database.programs.read(row.model, lambda name=name: _lost(name), seed)
             path.write_bytes(program.to_bytes())
             fired[name] = str(path)
     out_of_reach = {name: why for name, why in excluded().items() if name in names}

@@ -66,6 +66,7 @@ class Kept:
     features: int
     program: Program
     picked: int = 0
+    favoured: bool = False
 
 
 Tell = Callable[[dict[str, float], Frontier], None]

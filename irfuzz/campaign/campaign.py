@@ -114,6 +114,7 @@ class Campaign:
             self.database = Database(self.layout.database)
             self.continued = "config" in self.database.settings()
             self.database.set("config", config.to_json())
+            self.database.index.sweep()
             self._watch = OutputFolderWatch(self.layout)
         except BaseException:
             self._folder.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.campaign.config import MANY
 from irfuzz.campaign.corpus.hazard_input_steering import InputSteering
-from irfuzz.campaign.corpus.mutation_steering import Steering
+from irfuzz.campaign.corpus.mutation_steering import MutantWorth, RunWorth, Steering
 from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.corpus.unmutated_seed_turns import SeedTurns
@@ -64,7 +64,7 @@ class Differential(Strategy[Runs, Verdict]):
         self.root = f"{config.seed}/{job.number}"
         self.refresh, self.most = REFRESH, ROUND
         self._job = job
-        self.corpus = Corpus(job.database, config.sprouts)
+        self.corpus = Corpus(job.database, config.sprouts, job=job.number, jobs=config.jobs)
         self.steering = Steering(config, self.corpus, FeatureCounts(), NEWEST)
         self.steering.recall(job.database, job.number)
         self._ranges = seed_ranges()
@@ -119,9 +119,7 @@ class Differential(Strategy[Runs, Verdict]):
 
     def absorb(self) -> None:
         """Take in what was added to the corpus."""
-        self.steering.credit()
-        for program in self.corpus.refresh():
-            self.steering.add(program)
+        self.steering.absorb()
         self._alone = self._samples.alone(self.corpus.seeds())
 
     def schedule(self, choices: Choices, iteration: int) -> CorpusEntry:
@@ -175,7 +173,7 @@ class Differential(Strategy[Runs, Verdict]):
         every = self._job.config.every
         wanted = quick if invalid else per_program_selection.turn(quick, iteration, every, self._parts)
         wanted = self._stuck.spared(entry.seed, program, wanted, counts) or wanted
-        features, keep = self.steering.count(testcase) if testcase.edits and not invalid else (0, False)
+        worth = self.steering.count(testcase) if testcase.edits and not invalid else MutantWorth()
         hunt = ""
         if given is not None:
             inputs = given
@@ -188,9 +186,11 @@ class Differential(Strategy[Runs, Verdict]):
             whole=whole,
             inputs=inputs,
             targets=tuple(wanted),
-            features=features,
-            keep=keep,
-            asks=self.steering.asks(testcase, features),
+            features=worth.features,
+            cost=worth.cost,
+            brings=worth.brings,
+            keep=worth.keep,
+            asks=self.steering.asks(testcase, worth.features),
             hunt=hunt,
         )
 
@@ -281,9 +281,9 @@ class Differential(Strategy[Runs, Verdict]):
             testcase: that was judged.
             runs: all of it.
         """
-        ran_new = not testcase.invalid and self.steering.ran(testcase, runs)
-        wanted = (testcase.keep or ran_new) and any(r.exit is Exit.OK for r in runs)
-        if wanted and not self.corpus.add(testcase):
+        ran = RunWorth() if testcase.invalid else self.steering.ran(testcase, runs)
+        wanted = (testcase.keep or ran.keep) and any(r.exit is Exit.OK for r in runs)
+        if wanted and not self.corpus.add(replace(testcase, brings=testcase.brings + ran.brings)):
             self._job.counts["large weights not kept"] += 1
         if not testcase.invalid:
             self._support.saw(testcase.program, runs)

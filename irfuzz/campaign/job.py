@@ -146,9 +146,11 @@ class Job:
 
     def save(self) -> None:
         """Let the database know how far this job has come."""
-        new = self.strategy.corpus.take_new()
+        new, known = self.strategy.corpus.take_new()
         self.strategy.save()
-        self.counts["corpus"] += self.database.record(self.number, self.iteration, self.programs, self.counts, new)
+        self.counts["corpus"] += self.database.record(
+            self.number, self.iteration, self.programs, self.counts, new, known
+        )
 
 
 def _say(job: int, text: str) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from irfuzz.campaign.corpus import feature_count_memory
+from irfuzz.campaign.corpus.feature_count_memory import FEATURES
+from irfuzz.campaign.corpus.mutation_steering import TELL
 from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.corpus.user_given_seed_inputs import SeedSamples
@@ -69,9 +73,11 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         self.root = f"{config.seed}/{ORACLE}/{job.number}"
         self.refresh, self.most = REFRESH, 1
         self._job = job
-        self.corpus = Corpus(job.database, config.sprouts)
+        self.corpus = Corpus(job.database, config.sprouts, job=job.number, jobs=config.jobs)
         self._samples = SeedSamples(job.database, job.layout)
         self._seen = FeatureCounts()
+        feature_count_memory.recall(job.database.settings().get(f"{FEATURES}{job.number}"), self._seen, self.corpus)
+        self._told = time.monotonic()
         self._archive = CampaignArchive(job.layout, job.database, config, patience=job.patience)
         self._others = {t.name: others_of(t, build_ways()) for t in self._targets()}
 
@@ -217,10 +223,14 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
             testcase: a seed that was run as it is, without edits, is never added again.
             runs: of it.
         """
-        features = self._seen.add_mutant(testcase.program) if testcase.edits else 0
-        if not runs.before or not testcase.edits or features < self.corpus.bar():
+        if not testcase.edits:
             return
-        if not self.corpus.add(replace(testcase, features=features)):
+        brought = self.corpus.holders.weigh(testcase.program, self._seen)
+        if not runs.before or len(brought.keys) < self.corpus.bar():
+            return
+        self.corpus.holders.reserve(brought.keys, brought.cost)
+        kept = replace(testcase, features=brought.new, cost=brought.cost, brings=brought.keys.tobytes())
+        if not self.corpus.add(kept):
             self._job.counts["large weights not kept"] += 1
 
     def triage(self, testcase: Testcase, runs: FormRuns, wrong: Sequence[Contradiction]) -> None:  # noqa: ARG002 - the protocol's
@@ -233,3 +243,13 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
         """
         for item in wrong:
             self._job.counts[came_to(item, testcase, self._engine, self._job, self._archive)] += 1
+
+    def save(self, *, now: bool = False) -> None:
+        """Store what was counted in the campaign's database.
+
+        Args:
+            now: do so even if the last time was only seconds ago.
+        """
+        if now or time.monotonic() - self._told >= TELL:
+            feature_count_memory.tell(self._job.database, self._job.number, self._seen, self.corpus)
+            self._told = time.monotonic()

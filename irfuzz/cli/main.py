@@ -15,6 +15,7 @@ from irfuzz import __version__
 from irfuzz.cli.commands import (
     analyze,
     check,
+    corpus,
     coverage,
     env,
     equiv,
@@ -81,6 +82,7 @@ _MODULES = (
     analyze,
     evolve,
     coverage,
+    corpus,
     generate,
     synthesize,
     export,

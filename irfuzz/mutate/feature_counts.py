@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx_ir as ir
@@ -168,19 +168,42 @@ class FeatureCounts:
         """Count all features of a program's main graph, and the program itself; the answer is how many of them were
         new.
         """
-        return self._add(features(program))
+        return self.add_features(features(program))
 
     def add_mutant(self, program: Program) -> int:
         """Count the features of what was edited since the program was cloned; the answer is how many were new.
 
         If the parent was added before, just as many are new as ``add_program`` would find.
         """
-        return self._add(features(program, program.touched))
+        return self.add_features(features(program, program.touched))
 
-    def _add(self, found: Iterable[Feature]) -> int:
+    def add_features(self, found: Iterable[Feature]) -> int:
+        """Count the features of one more program; the answer is how many were new.
+
+        Args:
+            found: with repeats, as ``features`` gives them.
+        """
         counts = self._counts
         before = len(counts)
         for feature in found:
             counts[feature] = counts.get(feature, 0) + 1
         self.programs += 1
         return len(counts) - before
+
+    def state(self) -> list[list[Any]]:
+        """Each feature and its count, as JSON-able data that ``recall`` takes."""
+        return [[feature, count] for feature, count in self._counts.items()]
+
+    def recall(self, state: Iterable[Sequence[Any]]) -> None:
+        """Go on from the counts that ``state`` gave, on top of those that are there.
+
+        Args:
+            state: after JSON, so that tuples in it are lists.
+        """
+        for feature, count in state:
+            known = _tuple(feature)
+            self._counts[known] = self._counts.get(known, 0) + count
+
+
+def _tuple(items: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([_tuple(item) if type(item) is list else item for item in items])

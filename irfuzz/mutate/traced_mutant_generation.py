@@ -20,7 +20,7 @@ from irfuzz.frontends.opaque_output_type_inference import complete_types, untype
 from irfuzz.frontends.produced_model_conversions import ProducedModel
 from irfuzz.ir.program import Program
 from irfuzz.mutate.feature_counts import FeatureCounts
-from irfuzz.mutate.insertion.splice import Splice, donor_of
+from irfuzz.mutate.insertion.splice import donors_taken
 from irfuzz.mutate.mutation_engine import AttemptCounts, Engine
 from irfuzz.mutate.mutation_trace import FixedDonors, Origin, Trace, sha256
 from irfuzz.mutate.mutator_protocol import Edit, Relation
@@ -285,5 +285,5 @@ def _mutants(
                 pool.append(child)
             else:
                 pool[choices.index(POOL)] = child
-        taken = dict.fromkeys(donor_of(e.site) for e in child.edits if e.mutator == Splice.name)
-        yield TracedMutant(mutant.program, child.seed, tuple(origins[d] for d in taken), child.edits, mutant.counts)
+        donors = tuple(origins[digest] for digest in donors_taken(child.edits))
+        yield TracedMutant(mutant.program, child.seed, donors, child.edits, mutant.counts)

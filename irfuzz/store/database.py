@@ -17,7 +17,8 @@ from sqlalchemy.exc import DatabaseError, OperationalError, StatementError
 
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.store.blob_store import FolderBlobs
-from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+from irfuzz.store.corpus_index import CorpusIndex, IndexRow, add_entries
+from irfuzz.store.database_schema import FINDING, LEAVING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
 from irfuzz.store.model_blob_packing import pack_model, whole_model
 from irfuzz.store.stored_program_encoding import StoredPrograms
 
@@ -105,6 +106,7 @@ class Database:
         self.path = path
         self.blobs = FolderBlobs(path.parent / BLOBS, within=True)
         self.programs = StoredPrograms(self.blobs)
+        self.index = CorpusIndex(self.transaction, self._damaged)
         self._engine: Engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
         event.listen(self._engine, "connect", _configure)
         try:
@@ -120,6 +122,20 @@ class Database:
     def close(self) -> None:
         """Close every connection of this process; what was stored stays, and other processes are not disturbed."""
         self._engine.dispose()
+
+    def compact(self) -> None:
+        """Give the room of removed rows back to the file system; nobody else may be using the database.
+
+        Raises:
+            UsageError: there is no room for the copy that this takes, or the database is damaged.
+        """
+        try:
+            with self._engine.connect() as connection:
+                automatic = connection.execution_options(isolation_level="AUTOCOMMIT")
+                automatic.exec_driver_sql("VACUUM")
+                automatic.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        except DatabaseError as error:
+            raise UsageError(f"{self.path}: cannot be made smaller: {error.orig}") from error
 
     @contextmanager
     def transaction(self) -> Generator[Connection]:
@@ -194,10 +210,16 @@ class Database:
             row: its model is stored as it comes (see ``programs`` for how to write one).
         """
         with self.transaction() as connection:
-            return _add(connection, row) == 1
+            return _add(connection, row) is not None
 
     def record(
-        self, job: int, iteration: int, programs: int, counts: Mapping[str, int], rows: Sequence[ProgramRow]
+        self,
+        job: int,
+        iteration: int,
+        programs: int,
+        counts: Mapping[str, int],
+        rows: Sequence[ProgramRow],
+        entries: Sequence[IndexRow] = (),
     ) -> int:
         """Add programs and store how far a job has come, both or neither; how many programs were new.
 
@@ -207,15 +229,27 @@ class Database:
             programs: that it has made so far.
             counts: are stored with those that were new added to ``corpus``.
             rows: the programs; those whose digests are known are left out.
+            entries: what is to be known of them, by their digests; numbers are not read.
         """
         with self.transaction() as connection:
-            added = sum(_add(connection, row) for row in rows)
+            numbers = {row.digest: number for row in rows if (number := _add(connection, row)) is not None}
+            known = (entry for entry in entries if entry.digest in numbers)
+            add_entries(connection, [replace(entry, number=numbers[entry.digest]) for entry in known])
+            added = len(numbers)
             if added:
                 counts = {**counts, "corpus": counts.get("corpus", 0) + added}
             tally = {"job": job, "iteration": iteration, "programs": programs, "counts": json.dumps(dict(counts))}
             statement = insert(TALLY).values(**tally)
             connection.execute(statement.on_conflict_do_update(index_elements=["job"], set_=tally))
         return added
+
+    def numbered(self, number: int) -> ProgramRow:
+        """The program of that number, as ``program`` gives it.
+
+        Raises:
+            InternalError: there is none.
+        """
+        return self._row(ProgramRow, self._only(PROGRAM, ProgramRow.__slots__, "number", number))
 
     def programs_after(self, number: int, most: int = 200) -> list[tuple[int, ProgramRow]]:
         """The oldest programs added after the one of that number, ``most`` at most, each with its number.
@@ -256,9 +290,12 @@ class Database:
             return connection.execute(query).scalar_one() > 0
 
     def corpus_size(self) -> int:
-        """How many programs there are, seeds included, as all processes together have added them so far."""
+        """How many programs there are, seeds included, but for those that leave; all processes together have added
+        them so far.
+        """
         with self.transaction() as connection:
-            return connection.execute(select(func.count()).select_from(PROGRAM)).scalar_one()
+            query = select(func.count()).select_from(PROGRAM)
+            return connection.execute(query.where(PROGRAM.c.number.not_in(select(LEAVING.c.number)))).scalar_one()
 
     # ---- counts -----------------------------------------------------------------------------
 
@@ -437,10 +474,11 @@ def _explain(connection: Connection, number: int) -> None:
         connection.execute(statement.values(status=Status.EXPLAINED.value))
 
 
-def _add(connection: Connection, row: ProgramRow) -> int:
-    """Add a program; 0 if one with its digest is there already."""
+def _add(connection: Connection, row: ProgramRow) -> int | None:
+    """Add a program and return its number; ``None`` if one with its digest is there already."""
     values = {name: getattr(row, name) for name in ProgramRow.__slots__}
-    return connection.execute(insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()).rowcount
+    statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
+    return connection.execute(statement.returning(PROGRAM.c.number)).scalar_one_or_none()
 
 
 def _configure(connection: Any, record: Any) -> None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, Table
+from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, Table, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from irfuzz.errors import UsageError
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.store.database import Database
-from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+from irfuzz.store.database_schema import ENTRY, FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY, CompressedText
 
 JSON = {TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace}
 
@@ -75,7 +75,11 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
                 raise UsageError(f"{damaged}: nothing of it can be read: {error}") from None
             target = Database(new)
             try:
-                return [_recover(base, target, table) for table in METADATA.sorted_tables]
+                found = [_recover(base, target, table) for table in METADATA.sorted_tables]
+                with target.transaction() as connection:  # of programs that are lost nobody is to know
+                    there = select(PROGRAM.c.number)
+                    connection.execute(delete(ENTRY).where(ENTRY.c.number.not_in(there)))
+                return found
             finally:
                 target.close()
 
@@ -112,9 +116,15 @@ def _rows(base: sqlite3.Connection, table: Table) -> Iterator[tuple[dict[str, An
             continue
         if found is None:
             return
-        number, *values = found
+        number, *stored = found
+        values = [_read(c, v) for c, v in zip(table.columns, stored, strict=True)]
         wrong = next((w for c, v in zip(table.columns, values, strict=True) if (w := _wrong(c, v))), "")
         yield (None, wrong) if wrong else (dict(zip(names, values, strict=True)), "")
+
+
+def _read(column: Column[Any], value: Any) -> Any:
+    """A value as the new database takes it."""
+    return column.type.process_result_value(value, None) if isinstance(column.type, CompressedText) else value
 
 
 def _last(base: sqlite3.Connection, table: Table) -> int:

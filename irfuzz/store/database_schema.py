@@ -2,10 +2,48 @@
 
 from __future__ import annotations
 
+import zlib
+from typing import Any
+
 from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy.types import TypeDecorator
 
 SCHEMA = 1
 """Version of these tables; a database of another version is refused."""
+
+LONG_TEXT = 512
+"""Characters from which on texts of traces and settings are compressed."""
+
+
+class CompressedText(TypeDecorator[str]):
+    """Text that is stored as compressed bytes if it is long; what older versions stored as text is read, too."""
+
+    impl = Text  # SQLite stores bytes in any column
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> Any:  # noqa: ARG002 - the base class's
+        """What is stored of a text.
+
+        Args:
+            value: the text; what is no text is stored as it is.
+            dialect: not looked at.
+        """
+        if not isinstance(value, str) or len(value) < LONG_TEXT:
+            return value
+        return zlib.compress(value.encode())
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:  # noqa: ARG002 - the base class's
+        """The text that was stored; what is none is returned as it is, and refused by whoever wanted a text.
+
+        Args:
+            value: of the column.
+            dialect: not looked at.
+        """
+        try:
+            return zlib.decompress(value).decode() if isinstance(value, bytes) else value
+        except (zlib.error, UnicodeDecodeError):
+            return value
+
 
 METADATA = MetaData()
 
@@ -13,7 +51,7 @@ SETTING = Table(
     "setting",
     METADATA,
     Column("key", String, primary_key=True),
-    Column("value", Text, nullable=False),
+    Column("value", CompressedText, nullable=False),
 )
 
 PROGRAM = Table(
@@ -24,12 +62,33 @@ PROGRAM = Table(
     Column("model", LargeBinary, nullable=False),
     Column("seed", String, nullable=False),  # name of the seed at the root of its lineage
     Column("parent", String, nullable=False, default=""),  # digest; empty for a seed
-    Column("trace", Text, nullable=False),  # JSON: the edits that lead from the seed to it
+    Column("trace", CompressedText, nullable=False),  # JSON: the edits that lead from the seed to it
     Column("features", Integer, nullable=False),  # how many were new when it came
     Column("job", Integer, nullable=False),
     Column("iteration", Integer, nullable=False),
     Column("added", Float, nullable=False),
     UniqueConstraint("digest", name="one_row_a_program"),
+)
+
+ENTRY = Table(
+    "entry",
+    METADATA,
+    Column("number", Integer, primary_key=True),  # of the program; what chooses parents need not read that
+    Column("digest", String, nullable=False),
+    Column("seed", String, nullable=False),
+    Column("original", Boolean, nullable=False),  # it is a seed, and never leaves
+    Column("features", Integer, nullable=False),
+    Column("nodes", Integer, nullable=False),
+    Column("cost", Integer, nullable=False),
+    Column("keys", LargeBinary, nullable=False),  # uint64, little-endian: features that it brought
+)
+"""What a job knows of every program; one that older versions stored has none until a job reads it."""
+
+LEAVING = Table(
+    "leaving",
+    METADATA,
+    Column("turn", Integer, primary_key=True),
+    Column("number", Integer, nullable=False, unique=True),  # of a program that some job may still be mutating
 )
 
 TALLY = Table(

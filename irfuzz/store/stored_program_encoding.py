@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from irfuzz.errors import InvalidProgram
 from irfuzz.execute.large_model_limits import weight_bytes, wire_bytes
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization import serde
@@ -20,6 +21,7 @@ from irfuzz.store.model_blob_packing import (
     unpacked,
     without_tensors,
 )
+from irfuzz.store.model_compression import compressed, expanded
 from irfuzz.store.shared_weight_serialization import SHARED, blob_digest, shared_bytes, shared_program
 
 if TYPE_CHECKING:
@@ -33,6 +35,10 @@ BULKY = 1 << 20
 
 OWN = 8 << 10
 """Bytes of new weights that a mutant may bring along; of the others it keeps their digests, and its edits make them."""
+
+
+def _no_seed(digest: str) -> bytes:
+    raise InvalidProgram(f"a stored model refers to its seed {digest}: expected a database that has it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +55,13 @@ class StoredPrograms:
     blobs: Blobs
 
     def seed(self, program: Program) -> bytes:
-        """A program with all of its weights: a large one packed, its large weights in the blobs; a small one as plain
-        ONNX.
+        """A program with all of its weights: a large one packed, its large weights in the blobs; a small one
+        compressed.
 
         It can be read without any edits.
         """
         if not is_large(program):
-            return program.to_bytes()
+            return compressed(program.to_bytes())
         return packed(_less(shared_bytes(program, self.blobs), put_into(self.blobs)))
 
     def whole(self, program: Program) -> bytes:
@@ -104,18 +110,30 @@ class StoredPrograms:
         """
         return not is_packed(data) or all(map(self.blobs.has, blobs_named(unpacked(data))))
 
-    def read(self, data: bytes, rebuild: Callable[[], Program]) -> Program:
+    def small_mutant(self, model: bytes, digest: str, seed: bytes) -> bytes:
+        """A mutant that is not large, compressed, without what it has in common with its seed.
+
+        Args:
+            model: its bytes, as ``whole`` gives them.
+            digest: of the seed.
+            seed: its stored bytes; nothing is left out if they are empty or those of a large program.
+        """
+        plain = b"" if is_packed(seed) else expanded(seed, lambda _: b"")
+        return compressed(model, digest, plain)
+
+    def read(self, data: bytes, rebuild: Callable[[], Program], seed: Callable[[str], bytes] = _no_seed) -> Program:
         """The program of stored bytes, in the form of any version of irfuzz.
 
         Args:
             data: what one of the methods above gave, or a whole model.
             rebuild: makes it again from its edits; asked if weights were not kept.
+            seed: gives the stored bytes of the program with a digest; asked about the seed of a small mutant.
 
         Raises:
             InvalidProgram: it is no program, or its edits do not make it.
         """
         if not is_packed(data):
-            return Program.from_bytes(data)
+            return Program.from_bytes(expanded(data, seed))
         return shared_program(unpacked(data), self.blobs) if self.is_whole(data) else rebuild()
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from irfuzz.campaign import differential_strategy
 from irfuzz.campaign.config import MANY, Config
+from irfuzz.campaign.corpus.mutation_steering import MutantWorth, RunWorth
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.differential_strategy import NO_SHARE, Differential
 from irfuzz.campaign.monitoring.inferred_fact_audit import EVERY
@@ -93,13 +94,15 @@ class Steps(Differential):
             saw=lambda one, runs: self.told.append(("support", len(runs))), save=lambda: self.told.append(("saved",))
         )
         self.steering: Any = SimpleNamespace(
-            count=lambda testcase: (4, True), asks=lambda testcase, features: {"features": str(features)},
-            ran=lambda testcase, runs: self.new_runs, parent=lambda choices: "searched",
+            count=lambda testcase: MutantWorth(4, keep=True, cost=7, brings=b"brings"),
+            asks=lambda testcase, features: {"features": str(features)},
+            ran=lambda testcase, runs: RunWorth(self.new_runs, b" more"), parent=lambda choices: "searched",
             mutate=lambda entry, parent, choices: (None, ("plan",)),
             disagreed=lambda testcase, wrong, runs: self.told.append(("disagreed", len(wrong))),
         )  # fmt: skip
         self.corpus: Any = SimpleNamespace(
-            add=lambda testcase: (self.told.append(("added",)), self.adds)[1], seed=lambda place: f"seed {place}",
+            add=lambda testcase: (self.told.append(("added", testcase.brings)), self.adds)[1],
+            seed=lambda place: f"seed {place}",
             trace_of=lambda testcase: SimpleNamespace(to_json=lambda: {"a": "trace"}),
         )  # fmt: skip
         self._samples: Any = SimpleNamespace(give=lambda *_: None)
@@ -244,7 +247,10 @@ def test_what_becomes_a_parent(
     steps = Steps()
     steps.new_runs, steps.adds = new, adds
     steps.keep(case(invalid=invalid, keep=keep), [*ran(ONE, exit_=Exit.CRASH), *ran(TWO, exit_=ends)])
-    assert steps.told == [*([("added",)] if added else []), *([] if invalid else [("support", 2)])]
+    assert steps.told == [
+        *([("added", b"" if invalid else b" more")] if added else []),
+        *([] if invalid else [("support", 2)]),
+    ]
     assert steps._job.counts["large weights not kept"] == lost
 
 
@@ -441,11 +447,9 @@ def test_what_is_learnt_is_stored_now_or_now_and_then() -> None:
 
 def test_what_was_added_to_the_corpus_is_taken_in() -> None:
     steps = Steps()
-    steps.steering.credit = lambda: steps.told.append(("credit",))
-    steps.steering.add = lambda one: steps.told.append(("add", one))
-    steps.corpus.refresh = lambda: iter([PARENT, MUTANT])
+    steps.steering.absorb = lambda: steps.told.append(("absorb",))
     steps.corpus.seeds = lambda: ["s"]
     steps._samples.alone = lambda seeds: [(0, len(seeds))]
     steps.absorb()
-    assert steps.told == [("credit",), ("add", PARENT), ("add", MUTANT)]
+    assert steps.told == [("absorb",)]
     assert steps._alone == [(0, 1)]

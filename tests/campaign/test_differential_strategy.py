@@ -70,7 +70,7 @@ def the_fault_is_one_finding(job: Job) -> None:
 def what_is_new_becomes_a_parent(job: Job) -> None:
     assert isinstance(job.strategy, Differential)
     assert job.database.corpus_size() > 1
-    assert job.counts["corpus"] == job.database.corpus_size() - 1
+    assert job.counts["corpus"] >= job.database.corpus_size() - 1, "some may have left"
     told = job.database.settings()
     for name in ("coverage of job 0", "search of job 0", "fault triggers of job 0"):
         assert told[name], name

@@ -11,6 +11,7 @@ import onnx
 import pytest
 
 from irfuzz.campaign.config import Config
+from irfuzz.campaign.corpus.feature_holders import cost_of
 from irfuzz.campaign.corpus.mutation_steering import (
     AIMS,
     ASKED,
@@ -20,7 +21,9 @@ from irfuzz.campaign.corpus.mutation_steering import (
     LINES,
     PASSES,
     TELL,
+    TELLING,
     TRIGGERS,
+    RunWorth,
     Steering,
     plan_of,
 )
@@ -77,8 +80,10 @@ def test_a_job_goes_on_with_what_it_learnt(tmp_path: Path) -> None:
     again, later = started(database)
     assert later.search.state() == steering.search.state()
     assert later.frontier.state() == steering.frontier.state()
-    assert again.picked() == corpus.picked()
-    assert sum(again.picked()) >= 35
+    assert again.state() == corpus.state()
+    assert sum(times for _, times in again.state()["picked"]) >= 35
+    assert later._seen.state() == steering._seen.state()
+    assert not again._decoded, "programs are read when they are drawn"
     assert (
         steering.search.state()["mutators"]
         != Steering(Config(), again, FeatureCounts(), NEWEST).search.state()["mutators"]
@@ -87,7 +92,7 @@ def test_a_job_goes_on_with_what_it_learnt(tmp_path: Path) -> None:
     later.limit(17)
     assert later.search.state() == steering.search.state()
     database.set(f"{LEARNT}0", '{"schema": 0}')
-    assert started(database)[0].picked() == [0] * 6, "what another version has written is left alone"
+    assert started(database)[1].search.state() != steering.search.state(), "what another version wrote is left alone"
 
 
 @pytest.mark.parametrize(("schema", "name", "read"), [(2, "", True), (1, "", False), (3, "", False), (2, "x", False)])
@@ -99,12 +104,13 @@ def test_what_jobs_have_written_so_far_is_read(tmp_path: Path, schema: int, name
     corpus, steering = started(database)
     work(corpus, steering, 0, 5)
     steering.tell(database, 0, now=True)
+    new = Steering(Config(), corpus, FeatureCounts(), NEWEST).search.state()
     text = database.settings()[f"{LEARNT}0"]
     assert json.loads(text)["schema"] == 2
     assert json.loads(text)["name"] == Config().search
     database.set(f"{LEARNT}0", json.dumps({**json.loads(text), "schema": schema, "name": name or Config().search}))
-    again, _ = started(database)
-    assert again.picked() == (corpus.picked() if read else [0, 0, 0])
+    _, later = started(database)
+    assert later.search.state() == (steering.search.state() if read else new)
 
 
 def test_without_what_it_covered_a_job_counts_every_program_again(tmp_path: Path) -> None:
@@ -116,8 +122,9 @@ def test_without_what_it_covered_a_job_counts_every_program_again(tmp_path: Path
     steering.tell(database, 0, now=True)
     database.set(f"{COVERAGE}0", "")
     again, later = started(database)
-    assert (later._known, again.picked()) == (0, corpus.picked())
+    assert again.state() == corpus.state()
     assert later.frontier.state() == steering.frontier.state()
+    assert later._seen.state() == steering._seen.state()
 
 
 class Planned:
@@ -199,10 +206,6 @@ def test_fusion_patterns_of_seeds_are_counted_when_they_come(tmp_path: Path, mon
         programs.append(program)
         steering.add(program)
     assert (len(programs), counted) == (3, programs[:2])
-    steering._known = 1
-    steering.add(programs[0])
-    steering.add(programs[0])
-    assert (steering._known, len(counted)) == (0, 2)
 
 
 def test_what_draws_on_a_parent_are_worth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +281,7 @@ def test_what_a_parent_fired_is_kept(
     aims = SimpleNamespace(ran=lambda patterns, runs: None, keep=lambda digest, runs: told.append(digest))
     monkeypatch.setattr(steering, "aims", aims)
     monkeypatch.setattr(steering, "lines", SimpleNamespace(add=lambda results: new))
-    assert steering.ran(replace(seed, keep=keep, asks={} if asked else None), []) is (new > 0)
+    assert steering.ran(replace(seed, keep=keep, asks={} if asked else None), []).keep is (new > 0)
     assert told == [seed.program.digest] * kept
 
 
@@ -288,9 +291,15 @@ def test_what_a_mutant_brings_is_counted_once(tmp_path: Path) -> None:
     made, plan = steering.mutate(seed.entry, seed.parent, Choices.from_seed(1))
     assert made is not None
     mutant = replace(seed, program=made.program, edits=made.edits, plan=plan)
-    features, keep = steering.count(mutant)
-    assert (features > 0, keep) == (True, True)
-    assert steering.count(mutant) == (0, False)
+    worth = steering.count(mutant)
+    assert (worth.features > 0, worth.keep, len(worth.brings) >= 8, worth.cost) == (
+        True,
+        True,
+        True,
+        cost_of(made.program),
+    )
+    again = steering.count(mutant)
+    assert (again.features, again.keep, again.brings) == (0, False, b"")
 
 
 def test_what_a_run_was_the_first_to_fire_is_credited_to_its_edits(tmp_path: Path) -> None:
@@ -299,16 +308,17 @@ def test_what_a_run_was_the_first_to_fire_is_credited_to_its_edits(tmp_path: Pat
     steering.passes.register(target, ("GeluFusionL1", "ConstantFolding"))
     fired = [RunResult(target, Stage.RUN, Exit.OK, passes=("GeluFusionL1",))]
     lines = [RunResult(target, Stage.RUN, Exit.OK, lines={"onnx": {"a.py": [1, 2]}})]
-    mutant = replace(seed, edits=(edit(),), asks={})
-    assert steering.ran(replace(mutant, asks=None), fired) is False, "it was not asked"
-    assert steering.ran(mutant, fired) is True
-    assert steering.ran(mutant, fired) is False
-    assert steering.ran(replace(mutant, asks=None), lines) is True
+    mutant = replace(seed, edits=(edit(),), asks={}, cost=9)
+    assert steering.ran(replace(mutant, asks=None), fired) == RunWorth(), "it was not asked"
+    first = steering.ran(mutant, fired)
+    assert (first.keep, len(first.brings)) == (True, 8), "one pass"
+    assert steering.ran(mutant, fired) == RunWorth()
+    assert steering.ran(replace(mutant, asks=None), lines).keep is True
     assert [(one[1], one[2]) for one in steering._credits] == [(("m",), 1), (("m",), 2)]
     constant = [RunResult(target, Stage.RUN, Exit.OK, passes=("ConstantFolding",))]
-    assert steering.ran(replace(seed, asks={}), constant) is False, "a seed is no mutant"
+    assert steering.ran(replace(seed, asks={}), constant) == RunWorth(), "a seed is no mutant"
     more = [RunResult(target, Stage.RUN, Exit.OK, lines={"onnx": {"a.py": [3]}})]
-    assert steering.ran(seed, more) is True
+    assert steering.ran(seed, more).keep is True
     assert len(steering._credits) == 2
     steering.credit()
     assert steering._credits == []
@@ -346,3 +356,13 @@ def test_lines_are_told_only_if_they_are_counted(tmp_path: Path) -> None:
     database, steering, _ = steering_of(tmp_path)
     steering.tell(database, 7, now=True)
     assert f"{LINES}7" not in database.settings()
+
+
+def test_a_job_takes_little_of_its_time_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database, steering, _ = steering_of(tmp_path)
+    ticks = iter([100.0, 100.0 + TELL * TELLING / 2, 200.0, 200.0 + TELL * TELLING * 3])
+    monkeypatch.setattr(f"{Steering.__module__}.time.monotonic", lambda: next(ticks))
+    steering.tell(database, 7)
+    assert steering._pause == TELL
+    steering.tell(database, 7)
+    assert steering._pause == pytest.approx(3 * TELL)

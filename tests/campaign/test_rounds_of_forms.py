@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import onnx.parser
 import pytest
 
+from irfuzz.campaign.corpus.feature_holders import Brought
 from irfuzz.campaign.metamorphic_testing_strategy import SelfTests
 from irfuzz.campaign.self_testing.equivalent_form_testing import Equivalence
 from irfuzz.ir.program import Program
@@ -76,6 +78,8 @@ class Case:
     program: str
     edits: tuple[str, ...]
     features: int = 0
+    cost: int = 0
+    brings: bytes = b""
 
 
 @pytest.mark.parametrize(
@@ -98,15 +102,17 @@ def test_a_mutant_that_shows_enough_is_kept(
         return room
 
     counts: Counter[str] = Counter()
+    brought = Brought(9, 3, np.arange(5, dtype=np.uint64))
+    holders = SimpleNamespace(weigh=lambda program, seen: brought, reserve=lambda keys, cost: None)
     strategy: Any = SimpleNamespace(
-        _seen=SimpleNamespace(add_mutant=lambda program: 5),
-        corpus=SimpleNamespace(bar=lambda: bar, add=add),
+        _seen=None,
+        corpus=SimpleNamespace(bar=lambda: bar, add=add, holders=holders),
         _job=SimpleNamespace(counts=counts),
     )
     testcase: Any = Case("p", edits)
     runs: Any = SimpleNamespace(before=before)
     SelfTests.keep(strategy, testcase, runs)
-    assert [c.features for c in added] == [5] * kept
+    assert [(c.features, c.cost, len(c.brings)) for c in added] == [(9, 3, 40)] * kept
     assert counts.total() == lost
 
 

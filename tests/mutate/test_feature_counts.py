@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from onnx import parser
 
@@ -43,3 +45,16 @@ def test_attributes_fall_into_buckets() -> None:
     seen.add_program(parse("g (float[4] x) => (float[4] y) { y = LeakyRelu <alpha = 0.5> (x) }"))
     assert seen.add_program(near) == 0
     assert seen.add_program(far) == 1
+
+
+def test_counts_are_taken_up_again() -> None:
+    seen = FeatureCounts()
+    found = [("attr", "Pad", "pads", (0, (1, "a"), None, 0.5)), ("edge", "Relu", "Neg"), ("edge", "Relu", "Neg")]
+    assert seen.add_features(found) == 2
+    again = FeatureCounts()
+    again.recall(json.loads(json.dumps(seen.state())))
+    assert again.state() == seen.state()
+    assert [again.count(feature) for feature in found] == [1, 2, 2]
+    assert again.add_features(found) == 0
+    again.recall(seen.state())
+    assert again.count(found[1]) == 6, "on top of what was counted"

@@ -93,3 +93,24 @@ def test_people_and_programs_are_told_what_fired_what_did_not_and_what_cannot() 
     (row,) = passes_json(passes).values()
     assert (row["covered"], row["total"], row["fired"]) == (1, 4, {"GeluFusionL1": "a"})
     assert "passes" not in as_text(Coverage(load()), Fusions(), operators=False)
+
+
+def test_what_a_program_shows_of_passes() -> None:
+    version, rule = "onnxruntime 1.31.1", "FuseReluClip"
+    results = [
+        ran(NEW, "GeluFusionL1", "ConstantFolding", rule, "Level1_RuleBasedTransformer"),
+        ran(OLD, "GeluFusionL1", how=Exit.CRASH),
+    ]
+    found = set(PassCoverage().features(results))
+    alone = {("pass", version, name) for name in ("GeluFusionL1", "ConstantFolding", rule)}
+    assert alone < found
+    pairs = found - alone
+    assert ("passes", version, "ConstantFolding", "GeluFusionL1") in pairs
+    assert all(feature[0] == "passes" and rule not in feature for feature in pairs), "rules make no pairs"
+
+
+def test_a_pass_is_shown_by_a_program_that_the_corpus_has() -> None:
+    passes = counted()
+    passes.add([ran(NEW, "GeluFusionL1", "ConstantFolding")], "first")
+    passes.follow(lambda feature: "cheaper" if feature[2] == "GeluFusionL1" else None)
+    assert passes.fired() == {"onnxruntime 1.31.1": {"ConstantFolding": "first", "GeluFusionL1": "cheaper"}}

@@ -24,6 +24,7 @@ from irfuzz.search.strategies.parent_pool import SIZE, ParentPool
 from irfuzz.search.strategies.strategy_protocol import MutationOutcome, Search
 from irfuzz.search.strategies.strategy_table import SEARCHES, USES, make_search
 from irfuzz.search.strategies.thompson import AIMED, COVERED, Arms, Thompson
+from irfuzz.search.strategies.weighted import FAVOURED, energy
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit
@@ -35,6 +36,7 @@ class Row:
     nodes: int = 10
     features: int = 1
     picked: int = 0
+    favoured: bool = False
 
 
 def test_an_unknown_search_names_those_there_are() -> None:
@@ -308,3 +310,8 @@ def test_the_frontier_wants_what_is_missing_and_gives_up_slowly() -> None:
     assert frontier.pair("Relu", "Relu") == 0.0
     assert frontier.dtype("Relu", "FLOAT") == 0.0
     assert frontier.call("NoSuchOperator") > 0
+
+
+def test_a_favoured_parent_weighs_more() -> None:
+    assert energy(Row("s", favoured=True)) == FAVOURED * energy(Row("s"))
+    assert energy(Row("s", features=50)) == energy(Row("s", features=51)) == 25.5 * energy(Row("s"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from irfuzz.errors import InvalidProgram
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization.checked_tensors import array_tensor
 from irfuzz.store.blob_store import FolderBlobs
@@ -32,10 +33,31 @@ def test_a_small_program_is_stored_whole(tmp_path: Path) -> None:
     programs = StoredPrograms(FolderBlobs(tmp_path))
     program = Program.from_proto(model(LARGE_PROGRAM - 4))
     assert not is_large(program)
-    for data in (programs.seed(program), programs.whole(program), programs.mutant(program)):
+    for data in (programs.whole(program), programs.mutant(program)):
         assert data == program.to_bytes()
-    assert programs.read(data, never).digest == program.digest
+    for data in (programs.seed(program), programs.whole(program)):
+        assert programs.read(data, never).to_bytes() == program.to_bytes()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_small_mutant_is_stored_without_what_its_seed_has(tmp_path: Path, *, large: bool) -> None:
+    programs = StoredPrograms(FolderBlobs(tmp_path))
+    seed = Program.from_proto(model(LARGE_PROGRAM if large else LARGE_PROGRAM - 4))
+    stored, mutant = programs.seed(seed), changed(Program.from_proto(model(LARGE_PROGRAM - 4)), OWN)
+    data = programs.small_mutant(mutant.to_bytes(), seed.digest, stored)
+    asked: list[str] = []
+
+    def read(digest: str) -> bytes:
+        asked.append(digest)
+        return stored
+
+    assert programs.read(data, never, read).to_bytes() == mutant.to_bytes()
+    assert asked == [seed.digest] * (not large)
+    if not large:
+        assert len(data) < 2 * OWN
+        with pytest.raises(InvalidProgram, match=seed.digest):
+            programs.read(data, never)
 
 
 @pytest.mark.parametrize("inner", [0, 2 * BULKY])

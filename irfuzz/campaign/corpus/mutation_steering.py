@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from irfuzz.campaign.config import Config
+from irfuzz.campaign.corpus import feature_count_memory
 from irfuzz.campaign.corpus.fault_trigger_avoidance import FaultTriggers
+from irfuzz.campaign.corpus.feature_count_memory import FEATURES
 from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.monitoring.python_line_coverage import LINES, LineCoverage
@@ -63,7 +66,40 @@ CALLS = 0.85
 """How often a program that grows from one node is one or two drawn calls and nothing else."""
 
 TELL = 5.0
-"""Seconds between two times that a job says so."""
+"""Seconds between two times that a job says so, at least."""
+
+TELLING = 0.01
+"""Part of its time that a job takes to say so, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class MutantWorth:
+    """What a mutant is worth to the corpus before it has run.
+
+    Attributes:
+        features: how many are new to mutation.
+        keep: what the search says of keeping it.
+        cost: of the program.
+        brings: features that nobody in the corpus holds, or somebody dearer, as ``feature_holders.Keys`` in bytes.
+    """
+
+    features: int = 0
+    keep: bool = False
+    cost: int = 0
+    brings: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class RunWorth:
+    """What the runs of a mutant show besides.
+
+    Attributes:
+        keep: passes fired, or lines ran, for the first time, or enough of them with what else it brings.
+        brings: as in ``MutantWorth``, features of passes and lines.
+    """
+
+    keep: bool = False
+    brings: bytes = b""
 
 
 class Steering:
@@ -87,8 +123,8 @@ class Steering:
         self.aims = PatternAims(self.passes)
         self.triggers = FaultTriggers()
         self._told = (0.0, 0, 0, 0)
+        self._pause = TELL
         self._learnt: dict[str, Any] | None = None
-        self._known = 0
         self._credits: list[tuple[CorpusEntry, tuple[str, ...], int]] = []
         self.limit(max_opset)
 
@@ -152,54 +188,76 @@ class Steering:
             found[feature] = aimed[feature] * shunned[feature]
         return found
 
-    def count(self, testcase: Testcase) -> tuple[int, bool]:
-        """How many features of a valid mutant are new to mutation, and whether it is to be a parent.
+    def count(self, testcase: Testcase) -> MutantWorth:
+        """What a valid mutant shows that is new to mutation, or cheaper than in the corpus.
 
         Args:
             testcase: of a mutant; its program now counts as seen, and the search learns what its edits gained.
-
-        Returns:
-            Two answers: the count, and what the search says of keeping it beside the corpus's bar.
         """
-        program = testcase.program
-        features = self._seen.add_mutant(program)
+        program, holders = testcase.program, self._corpus.holders
+        brought = holders.weigh(program, self._seen)
         before = self.frontier.worth
         gain = self.frontier.add_mutant(program)
         applied = tuple(edit.mutator for edit in testcase.edits)
-        outcome = MutationOutcome(applied, gain, features, len(program.nodes()), worth=self.frontier.worth - before)
+        outcome = MutationOutcome(
+            applied, gain, len(brought.keys), len(program.nodes()), worth=self.frontier.worth - before
+        )
         self.search.learn(testcase.entry, testcase.plan, outcome)
         keep = self.search.keeps(outcome, self._corpus.bar())
         if keep:
+            holders.reserve(brought.keys, brought.cost)
             self.fusions.add_mutant(program)  # of every mutant it would take a fifth of a job's time
-        return features, keep
+        return MutantWorth(brought.new, keep, brought.cost, brought.keys.tobytes())
 
-    def asks(self, testcase: Testcase, features: int) -> Mapping[str, str] | None:
+    def asks(self, testcase: Testcase, new: int) -> Mapping[str, str] | None:
         """What the targets are asked for besides: which passes changed the program, if that may be new.
 
         Args:
             testcase: with its edits.
-            features: how many of its features are new.
+            new: how many of its features are new.
 
         Returns:
             ``None`` for most programs without anything new, to save time: one in ``ASKED`` is asked about all the same.
             An invalid program is never asked about.
         """
         edited = bool(testcase.patterns)
-        likely = not testcase.edits or features > 0 or edited or testcase.iteration % ASKED == 0
+        likely = not testcase.edits or new > 0 or edited or testcase.iteration % ASKED == 0
         return self.passes.asks() if likely and not testcase.invalid else None
 
-    def ran(self, testcase: Testcase, results: Sequence[RunResult]) -> bool:
-        """Whether a mutant fired passes of optimisers, a pair of them, or ran lines, that no program before it did."""
-        new = self.lines.add(results)
+    def ran(self, testcase: Testcase, results: Sequence[RunResult]) -> RunWorth:
+        """Whether a mutant fired passes of optimisers, a pair of them, or ran lines, that no program before it did, or
+        fired them cheaper than the corpus.
+
+        Args:
+            testcase: that was run.
+            results: all of its runs.
+        """
+        lines = self.lines.add(results)
         fired = self.passes.add(results, testcase.program.digest) if testcase.asks is not None else 0
-        new += fired if testcase.edits else 0
+        new = lines + (fired if testcase.edits else 0)
         if testcase.asks is not None:
             self.aims.ran(testcase.patterns, results)
             if new or testcase.keep:
                 self.aims.keep(testcase.program.digest, results)
-        if new and testcase.edits:
+        if not testcase.edits:
+            return RunWorth(new > 0)
+        if new:
             self._credits.append((testcase.entry, tuple(edit.mutator for edit in testcase.edits), new))
-        return new > 0
+        return self._run_worth(testcase, results, lines, new)
+
+    def _run_worth(self, testcase: Testcase, results: Sequence[RunResult], lines: int, new: int) -> RunWorth:
+        holders = self._corpus.holders
+        shown = list(self.passes.features(results)) if testcase.asks is not None else []
+        if lines:  # they are told once, so no other program will be known to run them
+            shown.append(("lines", testcase.program.digest))
+        if not shown:
+            return RunWorth()
+        brings = holders.news(holders.keys(shown), testcase.cost)
+        enough = len(brings) and len(brings) + len(testcase.brings) // 8 >= self._corpus.bar()
+        keep = new > 0 or bool(enough and self.search.culls)
+        if keep or testcase.keep:
+            holders.reserve(brings, testcase.cost)
+        return RunWorth(keep, brings.tobytes())
 
     def disagreed(self, testcase: Testcase, wrong: Sequence[Verdict], results: Sequence[RunResult]) -> None:
         """Take note of what is said against a mutant: what it hangs on is drawn less from the next ``credit`` on."""
@@ -216,18 +274,22 @@ class Steering:
         self.triggers.settle()
 
     def add(self, program: Program) -> None:
-        """Count a program of the corpus; what this job covered before it was stopped holds the older ones already.
+        """Count a whole program that came into the corpus: of a mutant only what was edited is counted as it is made.
 
         Args:
             program: given in the order in which the corpus grew, each once, as ``Corpus.refresh`` gives them.
         """
         self._seen.add_program(program)
-        if self._known:
-            self._known -= 1
-        else:
-            self.frontier.add(program)
-            if len(self._corpus) <= self._corpus.seed_count:
-                self.fusions.add(program)  # a seed; whoever made another program has counted it
+        self.frontier.add(program)
+        if self._corpus.is_seed(program.digest):
+            self.fusions.add(program)  # whoever made another program has counted it
+
+    def absorb(self) -> None:
+        """Take in what was added to the corpus, by any job, and let what ran steer what comes."""
+        self.credit()
+        for program in self._corpus.refresh(culls=self.search.culls):
+            self.add(program)
+        self.passes.follow(self._corpus.holder)
 
     def recall(self, database: Database, number: int) -> None:
         """Go on from what this job covered and learnt before; call it before any program is added.
@@ -240,6 +302,7 @@ class Steering:
         text = settings.get(f"{COVERAGE}{number}")
         if text:
             self.frontier.absorb(json.loads(text))
+        feature_count_memory.recall(settings.get(f"{FEATURES}{number}"), self._seen, self._corpus, counted=bool(text))
         self.fusions.absorb(json.loads(settings.get(f"{FUSIONS}{number}") or "{}"))
         self.lines.absorb(json.loads(settings.get(f"{LINES}{number}") or "{}"))
         self.passes.absorb(json.loads(settings.get(f"{PASSES}{number}") or "{}"))
@@ -250,14 +313,12 @@ class Steering:
         if (found.get("schema"), found.get("name")) == (SCHEMA, self.search.name):
             self._learnt = found
             self.search.recall(found["search"])
-            self._corpus.recall(found["picked"])
-            self._known = len(found["picked"]) if text else 0
 
     def tell(self, database: Database, number: int, *, now: bool = False) -> None:
         """Let the campaign know what is covered and was learnt, now and then; a killed job goes on from there."""
         seconds, covered, fusions = time.monotonic(), self.frontier.covered, self.fusions.covered
         last, known, shown, fired = self._told
-        if seconds - last < TELL and not now:
+        if seconds - last < self._pause and not now:
             return
         self._told = seconds, covered, fusions, self.passes.covered
         if fusions != shown:
@@ -270,10 +331,10 @@ class Steering:
             database.set(f"{LINES}{number}", _text(self.lines.state()))
         if covered != known:
             database.set(f"{COVERAGE}{number}", _text(self.frontier.state()))
-        learnt = {
-            "schema": SCHEMA, "name": self.search.name, "search": self.search.state(), "picked": self._corpus.picked(),
-        }  # fmt: skip
+        feature_count_memory.tell(database, number, self._seen, self._corpus)
+        learnt = {"schema": SCHEMA, "name": self.search.name, "search": self.search.state()}
         database.set(f"{LEARNT}{number}", _text(learnt))
+        self._pause = max(TELL, (time.monotonic() - seconds) / TELLING)
 
 
 def plan_of(

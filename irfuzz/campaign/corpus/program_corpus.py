@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from irfuzz.campaign.corpus.feature_holders import Claim, FeatureHolders, cost_of
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
@@ -12,6 +19,8 @@ from irfuzz.execute.adapters.mapped_weights import mapped_bytes
 from irfuzz.execute.large_model_limits import weight_bytes
 from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
+from irfuzz.mutate.feature_counts import Feature, features
+from irfuzz.mutate.insertion.splice import donors_taken
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutation_engine import replay
 from irfuzz.mutate.mutation_trace import FixedDonors, Trace
@@ -19,20 +28,28 @@ from irfuzz.mutate.mutator_table import is_steered
 from irfuzz.search.strategies.strategy_protocol import Search
 from irfuzz.search.strategies.weighted import Weighted
 from irfuzz.spec import load_specs
+from irfuzz.store.corpus_index import IndexRow
 from irfuzz.store.database import Database, ProgramRow
 from irfuzz.store.model_blob_packing import is_packed
+from irfuzz.store.model_compression import expanded
 
-DECODED = 96 << 20
+DECODED = 64 << 20
 """Programs are kept decoded up to so many bytes: to decode one again takes as long as to mutate it."""
 
-NODE = 4096
-"""Bytes that a decoded program takes for each node, roughly, beside those of its model."""
+BASES = 8 << 20
+"""The same of the bytes of seeds: mutants are stored without what they have in common with them."""
+
+BLOCK = 64
+"""Bytes of an object of a decoded program, on the average: 45 to 56 when it is new, and mutation adds some."""
 
 ROOM = 30
 """Mutants of a seed that is larger than others may get so many nodes more than it has."""
 
+MOVED = 8
+"""Who is favoured is looked at again once one in so many programs holds more or less than it did."""
+
 CROWD = 500
-"""For every so many programs in the corpus a new one must bring one more new feature."""
+"""For every so many programs in the corpus a new one must bring one more feature, new or cheaper."""
 
 
 class Corpus:
@@ -40,29 +57,41 @@ class Corpus:
 
     Also the ``Donors`` of splices: these are the seeds, which every job has and no job changes.
 
+    A program is known by what the database's index says of it, and is read when it is drawn. One that holds no feature
+    any more leaves (``feature_holders``), also from the database; seeds stay.
+
     Args:
         database: of the campaign.
         share: how often a parent is one of ``generate.one_node_programs.sprouts``, which are no seeds and are in no
             database.
+        job: number of the job.
+        jobs: how many there are.
     """
 
-    def __init__(self, database: Database, share: float = 0.0) -> None:
+    def __init__(self, database: Database, share: float = 0.0, *, job: int = 0, jobs: int = 1) -> None:
         self._database = database
+        self._job = job, jobs
+        self.holders = FeatureHolders()
         self._programs = database.programs
         self._share = share
         self._sprouts = {p.digest: CorpusEntry(p.digest, n, 0, 1) for n, p in (sprouts() if share else {}).items()}
         self._small: tuple[CorpusEntry, ...] = ()
         self.limit(NEWEST)
         self._weighted = Weighted(())
-        self._number = 0
-        self._picked: Sequence[int] = ()
+        self._number = self._counted = 0
+        self._picked: Mapping[int, int] = {}
+        self._favoured: frozenset[int] = frozenset()
+        self._moved = 0
         self._entries: list[CorpusEntry] = []
         self._new: list[ProgramRow] = []
+        self._known: list[IndexRow] = []
+        self._own: dict[str, Program] = {}
+        self._known_before = False
         self._seeds: dict[str, CorpusEntry] = {}
         self._sizes: dict[str, int] = {}
-        self._donors: tuple[Trace, ...] = ()
         self._decoded: OrderedDict[str, tuple[Program, int]] = OrderedDict()
         self._held = 0
+        self._bases: OrderedDict[str, bytes] = OrderedDict()
 
     def limit(self, newest: int) -> None:
         """Let no parent of one node be of a newer opset.
@@ -73,29 +102,66 @@ class Corpus:
         known = frozenset(sprouts_up_to(newest)) if self._sprouts else frozenset[str]()
         self._small = tuple(entry for entry in self._sprouts.values() if entry.seed in known)
 
-    def refresh(self) -> Iterator[Program]:
-        """Take in what was added since the last call, by any job; gives the new programs one by one.
+    def refresh(self, *, culls: bool = True) -> Iterator[Program]:
+        """Take in what was added since the last call, by any job, and let go what holds no feature any more.
 
-        A program without a parent becomes a seed, and so a donor. It is a generator: what is not taken from it is not
-        taken in.
+        A program without a parent becomes a seed, and so a donor.
+
+        Args:
+            culls: programs may leave. A search may count on their places.
+
+        Yields:
+            Programs that are new, those that this job made as it made them; all are to be taken. What ``recall`` was
+            told of is not read.
 
         Raises:
             InvalidProgram: the edits of a mutant with large weights make another program now, as those of another
                 version of irfuzz may.
         """
-        while rows := self._database.programs_after(self._number):
-            for number, row in rows:
-                self._number = number
-                program = self._read(row)
-                entry = CorpusEntry(row.digest, row.seed, row.features, len(program.nodes()))
-                if len(self._entries) < len(self._picked):
-                    entry.picked = self._picked[len(self._entries)]
-                self._entries.append(entry)
-                if not row.parent:
-                    self._seeds[row.digest] = entry
-                    self._sizes[entry.seed] = entry.nodes
-                self._keep(row.digest, program, _room(row, program))
-                yield program
+        know_all(self._database, self.holders, self._load)
+        claims: list[Claim] = []
+        for row in self._database.index.after(self._number):
+            self._number = row.number
+            self._take(row)
+            claims.append(Claim(row.number, row.cost, np.frombuffer(row.keys, np.uint64)))
+            made = self._own.get(row.digest)
+            if made is not None:
+                yield made
+            elif row.number > self._counted:
+                yield self._load(row.digest)
+        resumed = not self._known_before and bool(self._favoured)
+        moved, self._known_before = len(self.holders.take(claims)), True
+        self._moved += 0 if resumed else moved
+        waiting = {row.digest for row in self._known}
+        self._own = {digest: made for digest, made in self._own.items() if digest in waiting}
+        self._let_go(culls=culls)
+
+    def _take(self, row: IndexRow) -> None:
+        entry = CorpusEntry(
+            row.digest, sys.intern(row.seed), row.features, row.nodes, self._picked.get(row.number, 0),
+            row.number in self._favoured, row.number, row.original, row.cost, row.keys,
+        )  # fmt: skip
+        self._entries.append(entry)
+        if row.original:
+            self._seeds[row.digest] = entry
+            self._sizes[entry.seed] = entry.nodes
+
+    def _let_go(self, *, culls: bool) -> None:
+        """Let programs leave that hold nothing, and those that another job let go; count what the others hold."""
+        held = self.holders.held
+        gone = [e.number for e in self._entries if not e.original and not held[e.number]] if culls else []
+        leaving = {*self._database.index.leave(gone, *self._job)}
+        if leaving:
+            self._entries = [entry for entry in self._entries if entry.number not in leaving]
+            for number in leaving:
+                held.pop(number, None)
+        for entry in self._entries:
+            entry.features = held[entry.number]
+        if self._moved * MOVED >= max(1, len(self._entries)):
+            claims = [Claim(e.number, e.cost, np.frombuffer(e.keys, np.uint64)) for e in self._entries]
+            self._favoured, self._moved = frozenset(self.holders.favoured(claims)), 0
+            for entry in self._entries:
+                entry.favoured = entry.number in self._favoured
 
     def add(self, testcase: Testcase) -> bool:
         """Have a program that shows something new stored; False if it could not be made again.
@@ -107,6 +173,9 @@ class Corpus:
             model = self._programs.mutant(testcase.program)
             if not self._programs.is_whole(model) and is_steered(trace.edits):
                 return False  # nothing would make its large weights again
+        else:
+            seed = trace.seed.digest
+            model = self._programs.small_mutant(model, seed, self._stored(seed) if seed in self._seeds else b"")
         entry, text = testcase.entry, trace.to_text()
         self._new.append(
             ProgramRow(
@@ -114,12 +183,20 @@ class Corpus:
                 testcase.iteration,
             )
         )  # fmt: skip
+        program = testcase.program
+        self._known.append(
+            IndexRow(
+                number=0, digest=program.digest, seed=entry.seed, original=False, features=testcase.features,
+                nodes=len(program.nodes()), cost=testcase.cost, keys=testcase.brings,
+            )
+        )  # fmt: skip
+        self._own[program.digest] = program
         return True
 
-    def take_new(self) -> list[ProgramRow]:
-        """What was added since the last call."""
-        new, self._new = self._new, []
-        return new
+    def take_new(self) -> tuple[list[ProgramRow], list[IndexRow]]:
+        """What was added since the last call, and what is to be known of it."""
+        new, self._new, known, self._known = self._new, [], self._known, []
+        return new, known
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -144,16 +221,47 @@ class Corpus:
         size = self._sizes.get(entry.seed, 0)
         return usual if size < usual else size + ROOM
 
-    def picked(self) -> list[int]:
-        """How often each program was a parent, in the order in which they came."""
-        return [entry.picked for entry in self._entries]
+    def state(self) -> Mapping[str, Any]:
+        """How often programs were parents and which are favoured, by their numbers, and the number up to which all are
+        known; JSON-able data that ``recall`` takes.
+        """
+        picked = [[entry.number, entry.picked] for entry in self._entries if entry.picked]
+        return {"number": self._number, "picked": picked, "favoured": sorted(self._favoured)}
 
-    def recall(self, picked: Sequence[int]) -> None:
-        """Count what ``refresh`` has yet to take in as used so often; the order is the same in every run."""
-        self._picked = tuple(picked)
+    def recall(self, state: Mapping[str, Any], *, counted: bool) -> None:
+        """Go on from what ``state`` gave, before anything is taken in.
+
+        Args:
+            state: of a corpus of the same database.
+            counted: the job remembers the features of all programs that it knew then.
+        """
+        self._picked = dict(state["picked"])
+        self._favoured = frozenset(state["favoured"])
+        self._counted = state["number"] if counted else 0
+
+    def is_seed(self, digest: str) -> bool:
+        """Whether a program is one of the seeds.
+
+        Args:
+            digest: of the program.
+        """
+        return digest in self._seeds
+
+    def holder(self, feature: Feature) -> str | None:
+        """Digest of the program that holds a feature; ``None`` if nobody here does.
+
+        Args:
+            feature: as those say that count it.
+        """
+        number = self.holders.holder(feature)
+        if number is None:
+            return None
+        place = bisect_left(self._entries, number, key=lambda entry: entry.number)
+        found = place < len(self._entries) and self._entries[place].number == number
+        return self._entries[place].digest if found else None
 
     def bar(self) -> int:
-        """How many new features a program must bring to be taken in."""
+        """How many features, new or cheaper, a program must bring to be taken in."""
         return 1 + len(self._entries) // CROWD
 
     @property
@@ -198,16 +306,12 @@ class Corpus:
             testcase: whose entry is the parent.
 
         Returns:
-            The parent's trace with the edits of the testcase behind its own, all seeds as donors, and the SHA-256 of
-            what was made.
+            The parent's trace with the edits of the testcase behind its own, the seeds that these took parts from, and
+            the SHA-256 of what was made.
         """
-        return self.trace(testcase.entry).extended(testcase.edits, self.donors(), testcase.model or testcase.program)
-
-    def donors(self) -> tuple[Trace, ...]:
-        """Traces of the seeds, in the order in which splices see them."""
-        if len(self._donors) != len(self._seeds):
-            self._donors = tuple(self.trace(entry) for entry in self._seeds.values())
-        return self._donors
+        before = self.trace(testcase.entry)
+        donors = [self.trace(self._seeds[digest]) for digest in donors_taken((*before.edits, *testcase.edits))]
+        return before.extended(testcase.edits, donors, testcase.model or testcase.program)
 
     def digests(self) -> Sequence[str]:
         """Donors by digest, in the order in which the seeds were added."""
@@ -225,12 +329,22 @@ class Corpus:
             self._decoded.move_to_end(digest)
             return kept[0]
         row = self._database.program(digest)
-        program = self._read(row)
-        self._keep(digest, program, _room(row, program))
+        program, size = _measured(lambda: self._read(row))
+        self._keep(digest, program, size)
         return program
 
     def _read(self, row: ProgramRow) -> Program:
-        return self._programs.read(row.model, lambda: self._rebuilt(row))
+        return self._programs.read(row.model, lambda: self._rebuilt(row), self._stored)
+
+    def _stored(self, digest: str) -> bytes:
+        """Bytes of a small seed, or of a large one as they are stored; those that were asked for last are held."""
+        if digest not in self._bases:
+            data = self._database.program(digest).model
+            self._bases[digest] = data if is_packed(data) else expanded(data, self._stored)
+            while sum(map(len, self._bases.values())) > BASES and len(self._bases) > 1:
+                self._bases.popitem(last=False)
+        self._bases.move_to_end(digest)
+        return self._bases[digest]
 
     def _rebuilt(self, row: ProgramRow) -> Program:
         """A mutant with large weights of its own, made again by its edits.
@@ -247,15 +361,43 @@ class Corpus:
 
     def _keep(self, digest: str, program: Program, size: int) -> None:
         """Hold a program, and as many of those used before it as there is room for."""
-        size += NODE * len(program.nodes())
         self._decoded[digest] = program, size
         self._held += size
         while self._held > DECODED and len(self._decoded) > 1:
             self._held -= self._decoded.popitem(last=False)[1][1]
 
 
-def _room(row: ProgramRow, program: Program) -> int:
-    """Bytes that the tensors of a decoded program take."""
-    if not is_packed(row.model):
-        return len(row.model)
-    return len(row.model) + weight_bytes(program) - mapped_bytes(program)
+def know_all(database: Database, holders: FeatureHolders, load: Callable[[str], Program] | None = None) -> None:
+    """Read programs that the index does not know, seeds and what older versions stored, and add them to it.
+
+    Args:
+        database: of the campaign.
+        holders: give features their keys.
+        load: gives the program of a digest (default: read from the database).
+    """
+    load = load or Corpus(database)._load  # noqa: SLF001 - of this module
+    for number in database.index.unknown():
+        row = database.numbered(number)
+        program = load(row.digest)
+        keys, cost = holders.keys(features(program)), cost_of(program)
+        nodes, original = len(program.nodes()), not row.parent
+        database.index.add(
+            [IndexRow(number, row.digest, row.seed, original, row.features, nodes, cost, keys.tobytes())]
+        )
+
+
+def _measured(decode: Callable[[], Program]) -> tuple[Program, int]:
+    """A program and the bytes of memory that it takes: those of its objects, and of weights that no file is mapped for.
+
+    The collector waits meanwhile, for what it frees would be taken for less.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        before = sys.getallocatedblocks()
+        program = decode()
+        blocks = sys.getallocatedblocks() - before
+    finally:
+        if collects:
+            gc.enable()
+    return program, BLOCK * max(0, blocks) + weight_bytes(program) - mapped_bytes(program)

@@ -20,9 +20,14 @@ class CorpusEntry:
     Attributes:
         digest: of the program.
         seed: file name of the seed that it comes from.
-        features: how many were new when it was added.
+        features: how many it holds: no cheaper program of the corpus brought them.
         nodes: in its main graph.
         picked: how often it was a parent.
+        favoured: it is one of a few that together brought every feature.
+        number: of the program in the database.
+        original: it is a seed.
+        cost: of it (``feature_holders.cost_of``).
+        keys: of the features that it brought, as ``feature_holders.Keys`` in bytes.
     """
 
     digest: str
@@ -30,6 +35,11 @@ class CorpusEntry:
     features: int
     nodes: int
     picked: int = 0
+    favoured: bool = False
+    number: int = 0
+    original: bool = False
+    cost: int = 0
+    keys: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,8 @@ class Testcase:
         inputs: by name.
         targets: those that run it at first.
         features: how many of its features no program before had.
+        cost: of it, if it is a valid mutant.
+        brings: features that nobody in the corpus holds, or somebody dearer, as ``feature_holders.Keys`` in bytes.
         keep: it is to be a parent, if anything runs it.
         asks: what the most optimised target of a component is asked for besides (``PassCoverage.asks``).
         hunt: what its inputs were steered to; empty if they were not.
@@ -68,6 +80,8 @@ class Testcase:
     inputs: Mapping[str, Value] = field(default_factory=dict[str, Value])
     targets: tuple[Target, ...] = ()
     features: int = 0
+    cost: int = 0
+    brings: bytes = b""
     keep: bool = False
     asks: Mapping[str, str] | None = None
     hunt: str = ""

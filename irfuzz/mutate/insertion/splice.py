@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.mutate.editing.operator_type_portability import runs
 from irfuzz.mutate.editing.value_adaptation import adapt, why_not
 from irfuzz.mutate.mutator_context import Context
-from irfuzz.mutate.mutator_protocol import Donors, Profile, Relation, Skipped
+from irfuzz.mutate.mutator_protocol import Donors, Edit, Profile, Relation, Skipped
 
 MAX_PIECE = 8
 """Most nodes that are taken at once."""
@@ -36,6 +37,18 @@ def donor_of(site: str) -> str:
     if not at or not value or not digest:
         raise InvalidProgram(f"site {site!r} of splice: expected VALUE{_AT}DIGEST")
     return digest
+
+
+def donors_taken(edits: Iterable[Edit]) -> list[str]:
+    """Digests of the donors that edits took parts from, each once, in the order in which they did.
+
+    Args:
+        edits: by any mutators.
+
+    Raises:
+        InvalidProgram: the site of a splice names none.
+    """
+    return list(dict.fromkeys(donor_of(edit.site) for edit in edits if edit.mutator == Splice.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ a version registers and that the CPU can reach (``execute.passes.excluded``), ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 from irfuzz.execute.onnxruntime_passes import excluded, rule_names, rules
 from irfuzz.execute.run_types import Exit, RunResult, Target
+from irfuzz.mutate.feature_counts import Feature
 from irfuzz.search.coverage.operator_call_coverage import Share
 
 SCHEMA = 1
@@ -75,9 +76,30 @@ class PassCoverage:
         for name in names:
             if name not in rules():
                 fired.setdefault(name, digest)
-        # Rules are looked for until they are seen, so what they stand beside would depend on what came before.
-        transformers = sorted(name for name in names if name not in rule_names())
-        pairs.update(f"{a} {b}" for a, b in combinations(transformers, 2))
+        pairs.update(f"{a} {b}" for a, b in combinations(_transformers(names), 2))
+
+    def features(self, results: Sequence[RunResult]) -> Iterator[Feature]:
+        """What a program shows of passes: each that changed it, and each pair of transformers, by version.
+
+        Args:
+            results: of its targets; only those that ended well and tell their passes count.
+        """
+        for result in results:
+            if result.passes and result.exit is Exit.OK:
+                version = version_of(result.target)
+                yield from (("pass", version, name) for name in result.passes if name not in rules())
+                for one, other in combinations(_transformers(result.passes), 2):
+                    yield ("passes", version, one, other)
+
+    def follow(self, holder: Callable[[Feature], str | None]) -> None:
+        """Name for each pass a program that the corpus has.
+
+        Args:
+            holder: digest of the program that holds a feature (``features``); ``None`` if nobody does.
+        """
+        for version, found in self._fired.items():
+            for name, digest in found.items():
+                found[name] = holder(("pass", version, name)) or digest
 
     @property
     def covered(self) -> int:
@@ -156,6 +178,11 @@ class PassCoverage:
                 known.setdefault(name, digest)
         for version, found in state["pairs"].items():
             self._pairs.setdefault(version, set()).update(found)
+
+
+def _transformers(names: Sequence[str]) -> list[str]:
+    # Rules are looked for until they are seen, so what they stand beside would depend on what came before.
+    return sorted(name for name in names if name not in rule_names())
 
 
 def version_of(target: Target) -> str:

@@ -52,6 +52,7 @@ class Mcmc:
     name: ClassVar[str] = "mcmc"
     mutators: ClassVar[tuple[str, ...] | None] = (*group("comet"), FORBIDDEN)
     sprouts: ClassVar[bool] = False
+    culls: ClassVar[bool] = False
 
     def __init__(self, mutators: Sequence[str]) -> None:
         self._mutators = tuple(mutators)

@@ -15,14 +15,16 @@ class Parent(Protocol):
     Attributes:
         seed: name of the seed that it comes from.
         nodes: in its main graph.
-        features: how many were new when it was added.
+        features: how many it holds: no cheaper program brought them.
         picked: how often it was a parent.
+        favoured: it is one of a few that together brought every feature.
     """
 
     seed: str
     nodes: int
     features: int
     picked: int
+    favoured: bool
 
 
 P = TypeVar("P", bound=Parent)
@@ -35,7 +37,7 @@ class MutationOutcome:
     Attributes:
         applied: mutators of the edits that stand; empty if nothing could be done.
         gain: features of COMET's space that no program before had.
-        features: the same of what mutation counts as new (``irfuzz.mutate.feature_counts``).
+        features: of those that mutation counts (``irfuzz.mutate.feature_counts``), how many are new or cheaper.
         nodes: of the mutant, which its cost grows with; seconds would make searches differ from run to run.
         worth: of these features, of which rare ones count more; ``None`` if nobody weighs them.
         branches: lines of components under test that no program before had run, if they are counted.
@@ -56,6 +58,7 @@ class Search(Protocol):
         name: as ``--search`` takes it.
         mutators: those that it uses if the user names none; ``None`` for all.
         sprouts: parents of one node are among those that it mutates.
+        culls: parents may leave, from any place; if not, the list of parents is only ever appended to.
     """
 
     name: ClassVar[str]
@@ -66,8 +69,7 @@ class Search(Protocol):
         """The next parent, of those that were kept so far.
 
         Args:
-            parents: at least one, seeds first, only ever appended to; a search may count in ``picked`` that it chose
-                one.
+            parents: at least one, seeds first; a search may count in ``picked`` that it chose one.
             choices: all that is drawn comes from them.
         """
         ...

@@ -156,6 +156,7 @@ class Thompson:
     name: ClassVar[str] = "thompson"
     mutators: ClassVar[tuple[str, ...] | None] = None
     sprouts: ClassVar[bool] = True
+    culls: ClassVar[bool] = True
 
     def __init__(self, mutators: Sequence[str]) -> None:
         self._mutators = Arms([name for name in mutators if _profile(name).covers])
@@ -227,7 +228,7 @@ class Thompson:
         self._seeds.credit(parent.seed, worth)
 
     def keeps(self, outcome: MutationOutcome, bar: int) -> bool:
-        """Whether a mutant shows enough that is new: at least ``bar`` new features of what mutation counts."""
+        """Whether a mutant shows enough: at least ``bar`` features of what mutation counts, new or cheaper."""
         return outcome.features >= bar
 
     def state(self) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ class Uniform:
     name: ClassVar[str] = "random"
     mutators: ClassVar[tuple[str, ...] | None] = (*group("comet"), FORBIDDEN)
     sprouts: ClassVar[bool] = False
+    culls: ClassVar[bool] = False
 
     def __init__(self, mutators: Sequence[str]) -> None:
         self._mutators = tuple(mutators)

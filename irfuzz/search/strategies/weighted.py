@@ -12,6 +12,9 @@ from irfuzz.search.strategies.strategy_protocol import MutationOutcome, P, Paren
 CANDIDATES = 32
 """Of so many programs, drawn evenly, one is chosen by weight: weighing all takes longer with each that comes."""
 
+FAVOURED = 5.0
+"""A favoured parent weighs so much more than another (AFL++, ``compute_weight``)."""
+
 
 class Weighted:
     """Novelty and cost steer the parents, nothing the mutators."""
@@ -19,6 +22,7 @@ class Weighted:
     name: ClassVar[str] = "weighted"
     mutators: ClassVar[tuple[str, ...] | None] = None
     sprouts: ClassVar[bool] = True
+    culls: ClassVar[bool] = True
 
     def __init__(self, mutators: Sequence[str]) -> None:  # the protocol's
         """Nothing is kept."""
@@ -45,7 +49,7 @@ class Weighted:
         """Do nothing: what code a mutant runs has no part in this search."""
 
     def keeps(self, outcome: MutationOutcome, bar: int) -> bool:
-        """Whether a mutant shows enough that is new: at least ``bar`` new features of what mutation counts."""
+        """Whether a mutant shows enough: at least ``bar`` features of what mutation counts, new or cheaper."""
         return outcome.features >= bar
 
     def state(self) -> Mapping[str, Any]:
@@ -73,8 +77,10 @@ def candidates(parents: Sequence[P], choices: Choices) -> Sequence[P]:
 
 
 def energy(parent: Parent) -> float:
-    """Weight of a parent: little-used programs that brought much, and small ones, which cost little, come first.
+    """Weight of a parent: little-used programs that hold much, and small ones, which cost little, come first.
 
-    It is (1 + features) / ((1 + picked) * (1 + nodes / 30)), of which features count up to 50; never 0.
+    It is (1 + features) / ((1 + picked) * (1 + nodes / 30)), of which features count up to 50, and ``FAVOURED`` times
+    as much of a favoured one; never 0.
     """
-    return (1.0 + min(parent.features, 50)) / ((1.0 + parent.picked) * (1.0 + parent.nodes / 30.0))
+    worth = (1.0 + min(parent.features, 50)) / ((1.0 + parent.picked) * (1.0 + parent.nodes / 30.0))
+    return FAVOURED * worth if parent.favoured else worth

@@ -1,0 +1,110 @@
+"""Makes the corpus of a campaign as small as it can be without a feature less (AFL's ``cmin``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irfuzz.campaign.config import Layout
+from irfuzz.campaign.corpus.feature_holders import Claim, FeatureHolders
+from irfuzz.campaign.corpus.program_corpus import know_all
+from irfuzz.campaign.output_folder_lock import OutputFolder
+from irfuzz.errors import UsageError
+from irfuzz.store.blob_collection import remove_unnamed_blobs
+from irfuzz.store.corpus_index import IndexRow
+from irfuzz.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Minimisation:
+    """What became of a corpus.
+
+    Attributes:
+        before: programs.
+        after: programs; seeds stay.
+        features: that those before brought, and those after bring.
+        blobs: files with large weights that nothing named any more.
+        bytes_before: of the database and the blobs.
+        bytes_after: of the same.
+    """
+
+    before: int
+    after: int
+    features: int
+    blobs: int
+    bytes_before: int
+    bytes_after: int
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON-able data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Two lines for people."""
+        sizes = f"{self.bytes_before / 1e6:.1f} MB before, {self.bytes_after / 1e6:.1f} MB after"
+        programs = f"{self.before} programs before, {self.after} after, with all of their {self.features} features"
+        return f"{programs}\n{sizes}" + (f", {self.blobs} blobs removed" if self.blobs else "")
+
+
+def minimise(out: Path) -> Minimisation:
+    """Keep the seeds of a campaign and a few programs that together brought every feature of its corpus.
+
+    Those that brought most come first. Findings stay as they are, and the campaign can be continued.
+
+    Args:
+        out: its folder.
+
+    Raises:
+        UsageError: it is no campaign's, another process is using it, or it cannot be written.
+        InvalidProgram: a program that an older version stored cannot be read.
+    """
+    layout = Layout(out)
+    if not layout.database.is_file():
+        raise UsageError(f"{out}: expected a campaign's folder, got none with {layout.database.name}")
+    folder = OutputFolder(out)
+    try:
+        before = _size(layout)
+        database = Database(layout.database)
+        try:
+            programs = database.corpus_size()
+            kept, features = _shrink(database)
+            blobs = remove_unnamed_blobs(database)
+            database.compact()
+        finally:
+            database.close()
+        return Minimisation(programs, kept, features, blobs, before, _size(layout))
+    finally:
+        folder.close()
+
+
+def _shrink(database: Database) -> tuple[int, int]:
+    """Remove programs that are not needed; how many are left, and how many features there are."""
+    database.index.sweep()
+    holders = FeatureHolders()
+    know_all(database, holders)
+    rows = database.index.after(0)
+    claims = {row.number: Claim(row.number, row.cost, np.frombuffer(row.keys, np.uint64)) for row in rows}
+    holders.take(list(claims.values()))
+
+    def rank(row: IndexRow) -> tuple[bool, int, int]:
+        return not row.original, -len(row.keys), row.cost
+
+    needed = holders.favoured([claims[row.number] for row in sorted(rows, key=rank)])
+    gone = [row.number for row in rows if not row.original and row.number not in needed]
+    database.index.leave(gone, 0, 1)
+    database.index.sweep()
+    return len(rows) - len(gone), len(holders)
+
+
+def _size(layout: Layout) -> int:
+    return sum(path.stat().st_size for path in _files(layout))
+
+
+def _files(layout: Layout) -> Iterator[Path]:
+    yield from (path for path in layout.out.glob(f"{layout.database.name}*") if path.is_file())
+    if layout.blobs.is_dir():
+        yield from (path for path in layout.blobs.iterdir() if path.is_file())
