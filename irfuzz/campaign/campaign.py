@@ -221,7 +221,7 @@ class Campaign:
         before, faults_before = self.programs(), self._count(INTERNAL)
         for number in range(self.config.jobs):
             self.database.set(f"{TARGETS} {number}", "")
-        self.database.set(SECONDS, "" if seconds is None else json.dumps([seconds, time.time() + seconds]))
+        self.database.set(SECONDS, "" if seconds is None else json.dumps([seconds, began + seconds]))
         self.database.set(STOP_AT, "" if stop_at is None else str(stop_at))
         with self._listening():
             for number in range(self.config.jobs):

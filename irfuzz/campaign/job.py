@@ -117,7 +117,7 @@ class Job:
     def time(self) -> tuple[float, float]:
         """Seconds that this run of the campaign has, and those that are left of it; infinite if it has no end."""
         seconds, until = self._time
-        return seconds, until - time.time()
+        return seconds, until - time.monotonic()
 
     def ends(self) -> bool:
         """Whether this job was asked to end, or is about to be: the time is up."""

@@ -128,7 +128,7 @@ def test_what_is_starting_is_told_from_a_time_on_and_no_more_once_it_has_started
 
 @pytest.mark.unit
 def test_of_several_jobs_the_one_that_waits_longest_counts() -> None:
-    now = time.time()
+    now = time.monotonic()
     texts = [json.dumps({"used": {}, "absent": {}, "starting": {"a": now - seconds}}) for seconds in (3, 30, 8)]
     assert still_starting([*texts, ""])["a"] == pytest.approx(30, abs=1)
     assert still_starting([json.dumps({"used": {"a": "1"}, "absent": {}})]) == {}, "as campaigns of before have it"

@@ -80,7 +80,7 @@ class JobTargets:
             now = starting()
             slow = {}
             if now is not None and time.monotonic() - now[1] >= SLOW_START:
-                slow = {now[0].name: round(time.time() - (time.monotonic() - now[1]), 1)}
+                slow = {now[0].name: round(now[1], 1)}
             if slow.keys() != self._starting.keys():
                 with self._lock, contextlib.suppress(UsageError):  # the campaign sees to its folder
                     self._starting = slow
@@ -114,4 +114,4 @@ def still_starting(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         for name, began in json.loads(text).get("starting", {}).items() if text else ():
             since[name] = min(began, since.get(name, began))
-    return {name: max(0.0, time.time() - began) for name, began in since.items()}
+    return {name: max(0.0, time.monotonic() - began) for name, began in since.items()}
