@@ -23,6 +23,7 @@ from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.targets.start_reports import JobTargets
 from irfuzz.errors import InternalError, IrfuzzError, UsageError
 from irfuzz.garbage_collection import settle
+from irfuzz.isolate import stray_processes
 from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
 from irfuzz.isolate.worker_spec_and_reply import StartError
 from irfuzz.store.database import Database
@@ -179,6 +180,7 @@ def main(argv: Sequence[str]) -> int:
     # The terminal's Ctrl-C is for the campaign, which then asks us to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal_at_parents_death(signal.SIGTERM)
+    stray_processes.adopt()
     if os.getppid() != parent:
         return 1
     try:

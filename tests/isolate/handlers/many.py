@@ -204,6 +204,8 @@ def do_fork(request, values):
         return {"pids": pids}, []
     if request["then"] == "crash":
         os.abort()
+    if request["then"] == "kill parent":
+        os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
     return {}, []
 
