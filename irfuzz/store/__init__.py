@@ -21,6 +21,7 @@ What every file relies on:
 The way through the files:
 
 * ``database_schema`` has the tables, and ``database`` every question that is asked of them.
+* ``locked_database_wait`` waits while another process holds a lock.
 * ``blob_store`` keeps bytes under their digest: ``Blobs`` is the protocol, ``FolderBlobs`` a folder.
 * ``stored_program_encoding`` decides how a seed or a mutant is written, and reads it again.
 * ``shared_weight_serialization`` writes a program whose weights are named by digest; ``model_blob_packing`` does it
