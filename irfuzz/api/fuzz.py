@@ -263,6 +263,12 @@ def _see_that_one_was_judged(report: FuzzReport, enough: int | None) -> None:
             f"no program was judged in {progress.seconds:.0f} s: still starting: {waits}; if it hangs on import, leave "
             "it out of --targets, else give more --time"
         )
+    if report.unanswered:
+        waits = ", ".join(f"{name} ({seconds:.0f} s)" for name, seconds in report.unanswered.items())
+        raise UsageError(
+            f"no program was judged in {progress.seconds:.0f} s: no answer yet from {waits}; if it hangs, give a "
+            "shorter --timeout or leave it out of --targets, else give more --time"
+        )
     raise UsageError(
         f"no program was judged in {progress.seconds:.0f} s: the targets had not started, or the first programs took "
         "longer; give more --time or fewer --targets"

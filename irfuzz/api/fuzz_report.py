@@ -56,6 +56,7 @@ class FuzzReport:
         fail_on: what makes ``exit_code`` 1.
         baseline: findings that the project knows.
         starting_targets: seconds for which jobs have waited for targets that do not come to their start, by name.
+        unanswered: seconds for which jobs have waited for answers of components, by name.
     """
 
     out: Path
@@ -75,6 +76,7 @@ class FuzzReport:
     fail_on: FailOn = FailOn.NEW
     baseline: FindingBaseline = NO_BASELINE
     starting_targets: Mapping[str, float] = field(default_factory=dict[str, float])
+    unanswered: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def exit_code(self) -> int:
@@ -152,6 +154,7 @@ def report_of(
         fail_on,
         baseline,
         campaign.starting(),
+        campaign.unanswered(),
     )
 
 
@@ -347,6 +350,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
         "targets": dict(report.targets),
         "absent_targets": {**report.missing_targets, **report.failed_targets},
         "starting_targets": dict(report.starting_targets),
+        "unanswered": dict(report.unanswered),
         "faults": list(report.faults),
         "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in report.deaths],
         "list": [

@@ -23,7 +23,7 @@ from irfuzz.campaign.monitoring.internal_error_folders import INTERNAL, Internal
 from irfuzz.campaign.output_folder_lock import OutputFolder
 from irfuzz.campaign.output_folder_watch import PROBE_EVERY, OutputFolderLost, OutputFolderWatch
 from irfuzz.campaign.stored_findings.folder_placement import bundle_folder, is_placed, move_bundle
-from irfuzz.campaign.targets.start_reports import still_starting, together
+from irfuzz.campaign.targets.start_reports import still_starting, still_unanswered, together
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
 from irfuzz.findings.codec import finding_of, with_cases
 from irfuzz.findings.finding import Finding
@@ -222,7 +222,7 @@ class Campaign:
         before, faults_before = self.programs(), self._count(INTERNAL)
         for number in range(self.config.jobs):
             self.database.set(f"{TARGETS} {number}", "")
-        self.database.set(SECONDS, "" if seconds is None else json.dumps([seconds, time.time() + seconds]))
+        self.database.set(SECONDS, "" if seconds is None else json.dumps([seconds, began + seconds]))
         self.database.set(STOP_AT, "" if stop_at is None else str(stop_at))
         with self._listening():
             for number in range(self.config.jobs):
@@ -299,6 +299,10 @@ class Campaign:
     def starting(self) -> Mapping[str, float]:
         """Targets whose workers jobs still wait for, by name, with the seconds that has taken; only slow starts."""
         return still_starting(self._told())
+
+    def unanswered(self) -> Mapping[str, float]:
+        """Components whose answer jobs still wait for, by name, with the seconds that has taken; only slow answers."""
+        return still_unanswered(self._told())
 
     def _told(self) -> list[str]:
         settings = self.database.settings()

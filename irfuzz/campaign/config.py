@@ -22,7 +22,10 @@ TARGETS = "targets"
 """Beginning of the keys of settings in which each job says which targets it could start (``job_targets``)."""
 
 SECONDS = "seconds"
-"""Key of the setting with the time that a run of the campaign has, and when that ends, in seconds since 1970."""
+"""Key of the setting with the time that a run of the campaign has, and when that ends by ``time.monotonic``.
+
+That clock is one for all processes of a machine, and nobody sets it: an hour that is put forward ends no campaign.
+"""
 
 OVERTIME = 4.0
 """Seconds beyond the time of a campaign in which a job may still show by a script what it is busy with, and store it.

@@ -23,6 +23,7 @@ from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.targets.start_reports import JobTargets
 from irfuzz.errors import InternalError, IrfuzzError, UsageError
 from irfuzz.garbage_collection import settle
+from irfuzz.isolate import stray_processes
 from irfuzz.isolate.linux import signal_at_parents_death, stay_on_core
 from irfuzz.isolate.worker_spec_and_reply import StartError
 from irfuzz.store.database import Database
@@ -117,7 +118,7 @@ class Job:
     def time(self) -> tuple[float, float]:
         """Seconds that this run of the campaign has, and those that are left of it; infinite if it has no end."""
         seconds, until = self._time
-        return seconds, until - time.time()
+        return seconds, until - time.monotonic()
 
     def ends(self) -> bool:
         """Whether this job was asked to end, or is about to be: the time is up."""
@@ -181,6 +182,7 @@ def main(argv: Sequence[str]) -> int:
     # The terminal's Ctrl-C is for the campaign, which then asks us to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal_at_parents_death(signal.SIGTERM)
+    stray_processes.adopt()
     if os.getppid() != parent:
         return 1
     try:

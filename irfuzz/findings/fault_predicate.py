@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import queue
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from irfuzz.errors import InvalidProgram, Unsupported
@@ -207,9 +209,14 @@ class FaultPredicate:
         return {}
 
     def faulty_parts(
-        self, program: Program, inputs: Mapping[str, Value]
-    ) -> list[tuple[Program, dict[str, Value]]]:  # fmt: skip
+        self, program: Program, inputs: Mapping[str, Value], *, until: float = math.inf
+    ) -> list[tuple[Program, dict[str, Value]]]:
         """The nodes, or the stretch of nodes, that do wrong alone on a witness's values, the worst first.
+
+        Args:
+            program: whose nodes run alone.
+            inputs: of it.
+            until: by ``time.monotonic``; from then on what was found so far has to do.
 
         Returns:
             Each of the first ``REGIONS`` as a program of its own with its inputs; none if the program is too large, or
@@ -218,6 +225,10 @@ class FaultPredicate:
         other = next((t for t in self._targets if t.name == self.verdict.target), None)
         if other is None or other.slow or len(program.graph) > MOST_NODES:
             return []
+
+        def stopping() -> bool:
+            return self._stopping() or time.monotonic() >= until
+
         runner = self._runners.get()
         try:
             for base in self._trusted():
@@ -225,7 +236,7 @@ class FaultPredicate:
                 if result.exit is not Exit.OK or not result.taps:
                     continue
                 known = {**inputs, **result.outputs, **result.taps}
-                return faulty_parts(runner, program, known, base, other, most=REGIONS, stopping=self._stopping)
+                return faulty_parts(runner, program, known, base, other, most=REGIONS, stopping=stopping)
         except (InvalidProgram, Unsupported):
             return []
         finally:

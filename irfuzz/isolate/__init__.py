@@ -25,6 +25,7 @@ The way through the files:
 * ``zygote_client`` starts a zygote and forks children; ``zygote`` and ``child`` are the two processes themselves.
 * ``child_connection`` exchanges frames under a deadline and watches memory; ``transport`` encodes them.
 * ``exit_classification`` makes a ``Reply`` of what happened; ``output_log`` keeps what the child printed.
+* ``stray_processes`` ends what outlives a zygote that was killed, in processes that adopt orphans, as jobs do.
 * ``scratch_folder`` makes folders that are removed with the process that holds them, or by the next campaign.
 * ``linux`` has the system calls that Python lacks, ``guard`` runs a whole command so that all of its processes end with
   it, and ``line_tracer`` counts lines of Python code that run for the first time.

@@ -91,7 +91,7 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         os.chdir(setup["cwd"])
         _redirect(log_fd)
         _limit(setup)
-        served = _watched(handler)
+        served = HandlerInOwnFolder(_watched(handler), setup["cwd"])
         faulthandler.enable(file=2, all_threads=False)
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
         code = _serve(transport, served, data, log_fd, setup["request_bytes"])
@@ -103,6 +103,30 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
         os._exit(code & 0xFF)
+
+
+class HandlerInOwnFolder:
+    """A handler of which every request begins in the child's own folder.
+
+    An earlier request may have left or removed that: then it is made again, so that nothing is written elsewhere.
+    """
+
+    def __init__(self, handler: Any, cwd: str) -> None:
+        self._handler = handler
+        self._cwd = cwd
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._handler, name)
+
+    def handle(self, request: dict[str, Any], values: list[Any]) -> Any:
+        """What the handler answers."""
+        with contextlib.suppress(OSError):
+            try:
+                os.chdir(self._cwd)
+            except FileNotFoundError:
+                Path(self._cwd).mkdir(parents=True)
+                os.chdir(self._cwd)
+        return self._handler.handle(request, values)
 
 
 def _watched(handler: Any) -> Any:

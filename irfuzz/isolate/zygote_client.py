@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz import stop_request
-from irfuzz.isolate import linux
+from irfuzz.isolate import linux, stray_processes
 from irfuzz.isolate.output_log import OutputLog
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.isolate.worker_spec_and_reply import Limits, StartError, WorkerSpec
@@ -116,7 +116,7 @@ class ZygoteClient:
         # Whole messages, and file descriptors with them.
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            self._process = subprocess.Popen(
+            self._process = stray_processes.start(
                 [spec.python, str(SCRIPT), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL, stdout=self._log.fd, stderr=self._log.fd,
                 pass_fds=[theirs.fileno(), self._folder.lock],  # it holds its folder, whatever becomes of us
@@ -308,6 +308,7 @@ class ZygoteClient:
             self.destroy()  # it imports, perhaps for ever, and hears nothing
 
     def _free(self) -> None:
+        stray_processes.end_strays()
         self.control.close()
         self._log.close()
         self._folder.close()

@@ -67,6 +67,7 @@ def reduce_case(
     values_of: ValuesOf | None = None,
     seconds: float = 20.0,
     tries: int = 500,
+    each: float = 0.0,
     starts: Iterable[tuple[Program, Mapping[str, Value]]] = (),
     jobs: int = 1,
     skip: Collection[bytes] = (),
@@ -81,13 +82,17 @@ def reduce_case(
         values_of: gives inner values, so that a program can be cut in the middle.
         seconds: wall time.
         tries: most calls of ``still``.
+        each: seconds that a candidate takes which still fails, as one that hangs does; none is begun that has not got
+            so many.
         starts: smaller cases that are likely to fail, the likeliest and smallest first; the passes begin with the
             first that does.
         jobs: candidates that are tried at once; ``still`` is called from as many threads.
         skip: digests of cases that are known not to fail (``OnTry``).
         on_try: told of every candidate.
     """
-    session = Session(program.clone(), inputs, still, values_of, seconds, tries, jobs=jobs, skip=skip, on_try=on_try)
+    session = Session(
+        program.clone(), inputs, still, values_of, seconds, tries, each=each, jobs=jobs, skip=skip, on_try=on_try
+    )
     complete = True
     try:
         any(session.attempt(one.clone(), given) for one, given in starts)

@@ -49,6 +49,9 @@ class Reduced:
     complete: bool = True
 
 
+LATE = 0.1
+"""Part of its time by which a reduction may end late, so that one that needs nearly all of it is tried."""
+
 OnTry: TypeAlias = Callable[[bytes, "Reduced | None"], None]
 """Told of a candidate's digest, and of the best case if the candidate is that now, since it still fails."""
 
@@ -78,6 +81,8 @@ class Session:
         values_of: gives inner values, for cutting a program in the middle.
         seconds: wall time for all candidates together.
         tries: most calls of ``still``.
+        each: seconds that a candidate takes which still fails, as far as that is known; what such a one takes later on
+            counts instead. None is begun that would end more than ``LATE`` of the time too late.
         jobs: candidates that are tried at once. The result is the same for any number, as long as time does not end
             it: of those that still fail the first one is kept.
         skip: digests of candidates that are known not to fail.
@@ -93,6 +98,7 @@ class Session:
         seconds: float,
         tries: int,
         *,
+        each: float = 0.0,
         jobs: int = 1,
         skip: Collection[bytes] = (),
         on_try: OnTry | None = None,
@@ -104,6 +110,8 @@ class Session:
         self._values_of = values_of
         self._still = still
         self._deadline = time.monotonic() + seconds
+        self._latest = self._deadline + LATE * seconds
+        self._each = each
         self._most = tries
         self._jobs = jobs
         self._pool = ThreadPoolExecutor(jobs) if jobs > 1 else None
@@ -218,7 +226,8 @@ class Session:
 
     def _ask(self, candidates: Sequence[_Candidate]) -> int | None:
         """Keep the first candidate that still fails, and say which; ``None`` if none does."""
-        if self.tries >= self._most or time.monotonic() >= self._deadline:
+        now = time.monotonic()
+        if self.tries >= self._most or now >= self._deadline or now + self._each > self._latest:
             raise OutOfBudget
         candidates = candidates[: self._most - self.tries]
         if self._pool is None or len(candidates) == 1:
@@ -247,10 +256,14 @@ class Session:
         return Reduced(self.program, self.inputs, self.tries, complete)
 
     def _fails(self, candidate: _Candidate) -> bool:
+        began = time.monotonic()
         try:
-            return self._still(candidate.program, candidate.inputs)
+            fails = self._still(candidate.program, candidate.inputs)
         except InvalidProgram:
             return False
+        if fails:
+            self._each = time.monotonic() - began
+        return fails
 
     def inner_values(self) -> Mapping[str, Value]:
         """Inner values of the best case so far, by name; empty if nobody can tell them.

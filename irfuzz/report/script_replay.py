@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from irfuzz.isolate import Limits
+from irfuzz.isolate import Limits, stray_processes
 from irfuzz.isolate.guard import guarded
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.report.repro_scripts.code_templates import FROM_HERE
@@ -62,7 +62,7 @@ def run_script(
         errors: what it writes to standard error is part of its output.
     """
     data = None if limits.memory_bytes is None else limits.memory_bytes + IMPORTS
-    process = subprocess.Popen(
+    process = stray_processes.start(
         guarded(command, file_bytes=limits.file_bytes, data_bytes=data),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

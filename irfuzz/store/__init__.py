@@ -24,6 +24,7 @@ The way through the files:
 
 * ``database_schema`` has the tables, and ``database`` every question that is asked of them.
 * ``corpus_index`` has what jobs know of programs without reading them, and how programs leave.
+* ``locked_database_wait`` waits while another process holds a lock.
 * ``blob_store`` keeps bytes under their digest: ``Blobs`` is the protocol, ``FolderBlobs`` a folder.
 * ``stored_program_encoding`` decides how a seed or a mutant is written, and reads it again; ``model_compression``
   leaves out what a mutant has in common with its seed, and ``blob_collection`` removes what nothing names any more.

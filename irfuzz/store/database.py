@@ -19,6 +19,7 @@ from irfuzz.errors import InternalError, UsageError
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.corpus_index import CorpusIndex, IndexRow, add_entries
 from irfuzz.store.database_schema import FINDING, LEAVING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+from irfuzz.store.locked_database_wait import PatientConnection
 from irfuzz.store.model_blob_packing import pack_model, whole_model
 from irfuzz.store.stored_program_encoding import StoredPrograms
 
@@ -107,7 +108,7 @@ class Database:
         self.blobs = FolderBlobs(path.parent / BLOBS, within=True)
         self.programs = StoredPrograms(self.blobs)
         self.index = CorpusIndex(self.transaction, self._damaged)
-        self._engine: Engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
+        self._engine: Engine = create_engine(f"sqlite:///{path}", connect_args={"factory": PatientConnection})
         event.listen(self._engine, "connect", _configure)
         try:
             with self._engine.begin() as connection:
@@ -486,5 +487,4 @@ def _configure(connection: Any, record: Any) -> None:
     # Write-ahead log: readers never wait, and a killed process leaves a whole database behind.
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=NORMAL")
-    cursor.execute("PRAGMA busy_timeout=30000")
     cursor.close()

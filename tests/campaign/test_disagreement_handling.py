@@ -28,7 +28,7 @@ from irfuzz.campaign.triage.disagreement_handling import (
 )
 from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter
 from irfuzz.campaign.triage.time_budget import GRACE
-from irfuzz.execute.run_types import Target
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.execute.runner import PATIENCE
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
@@ -414,10 +414,30 @@ def test_how_long_a_finding_is_made_small(
     triage._longest = longest
     assert triage._config.reduce == usual
     stopping.append(ends)
-    watch: Any = SimpleNamespace(still=None, values_of=None, faulty_parts=lambda one, inputs: ["part"])
+    monkeypatch.setattr(disagreement_handling.time, "monotonic", lambda: 100.0)
+    watch: Any = SimpleNamespace(still=None, values_of=None, faulty_parts=lambda one, inputs, until: [until])
     small = triage._shrunk(finding(), watch)
     assert (small.program, small.inputs) == (SMALL, X)
-    assert (asked["program"], asked["seconds"], asked["starts"]) == (WHOLE, seconds, [] if ends else ["part"])
+    parts = [] if ends else [100 + seconds / 2]
+    assert (asked["program"], asked["seconds"], asked["starts"]) == (WHOLE, seconds, parts)
+
+
+@pytest.mark.parametrize(("took", "parts"), [(0.5, 1), (0.51, 0)])
+def test_the_nodes_of_what_takes_longer_than_a_finding_is_given_are_not_run_alone(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch, took: float, parts: int
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def reduce_case(one: Program, inputs: object, still: object, **options: Any) -> SimpleNamespace:
+        asked.update(options)
+        return SimpleNamespace(program=SMALL, inputs=X)
+
+    monkeypatch.setattr(disagreement_handling, "reduce_case", reduce_case)
+    triage._config = replace(triage._config, reduce=0.5)
+    watch: Any = SimpleNamespace(still=None, values_of=None, faulty_parts=lambda one, inputs, until: ["part"])
+    runs = [RunResult(target, Stage.RUN, Exit.HANG, seconds=took) for target in TARGETS[:1]]
+    triage._shrunk(finding(results=runs), watch)
+    assert (asked["each"], len(asked["starts"])) == (took, parts)
 
 
 @pytest.mark.parametrize(("runs", "told"), [(2, "findings"), (TIMES, "findings"), (TIMES + 1, "unrepeatable")])

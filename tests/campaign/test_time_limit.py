@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from irfuzz import stop_request
 from irfuzz.campaign.config import TARGETS
 from irfuzz.campaign.targets import start_reports
-from irfuzz.campaign.targets.start_reports import JobTargets, still_starting, together
+from irfuzz.campaign.targets.start_reports import JobTargets, still_starting, still_unanswered, together
+from irfuzz.execute.run_types import Target
 from irfuzz.execute.target_table import resolve
 from irfuzz.store.database import Database
 from tests.campaign.running import Running, alive, planted, wait_until
@@ -69,6 +71,8 @@ def test_a_target_that_never_answers_does_not_hold_the_campaign_up(
     assert not (tmp_path / "out").exists(), "nothing was judged, so nothing is left"
     if target == HANGS:
         assert f"still starting: {HANGS}" in line
+    else:
+        assert f"no answer yet from {target}" in line
 
 
 @pytest.mark.planted
@@ -108,10 +112,10 @@ def test_what_is_starting_is_told_from_a_time_on_and_no_more_once_it_has_started
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(start_reports, "LOOK", 0.01)
-    monkeypatch.setattr(start_reports, "SLOW_START", 0.2)
+    monkeypatch.setattr(start_reports, "SLOW", 0.2)
     database = Database(tmp_path / "campaign.sqlite")
     (target,) = resolve(["reference"])
-    starting = (target, time.monotonic())
+    starting: tuple[Target, float] | None = (target, time.monotonic())
 
     def told() -> list[str]:
         return [database.settings().get(f"{TARGETS} 0", ""), ""]
@@ -122,13 +126,17 @@ def test_what_is_starting_is_told_from_a_time_on_and_no_more_once_it_has_started
         assert wait_until(lambda: still_starting(told()).get("reference", 0.0) >= 0.2, 5)
         starting = (replace(target, name="another"), time.monotonic())
         assert wait_until(lambda: still_starting(told()) == {}, 5)
+        starting = None
+        with stop_request.waiting("hangs"):
+            assert wait_until(lambda: still_unanswered(told()).get("hangs", 0.0) >= 0.2, 5)
+        assert wait_until(lambda: still_unanswered(told()) == {}, 5)
     assert together(told()) is None, "nothing is used yet"
     database.close()
 
 
 @pytest.mark.unit
 def test_of_several_jobs_the_one_that_waits_longest_counts() -> None:
-    now = time.time()
+    now = time.monotonic()
     texts = [json.dumps({"used": {}, "absent": {}, "starting": {"a": now - seconds}}) for seconds in (3, 30, 8)]
     assert still_starting([*texts, ""])["a"] == pytest.approx(30, abs=1)
     assert still_starting([json.dumps({"used": {"a": "1"}, "absent": {}})]) == {}, "as campaigns of before have it"

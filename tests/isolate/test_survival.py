@@ -352,3 +352,18 @@ def test_files_are_bounded(many: WorkerSpec) -> None:
 def next_id(worker: Worker) -> int:
     """The number of the next request, which hostile code would read from its own memory."""
     return worker._number + 1
+
+
+@pytest.mark.parametrize("removes", [False, True])
+def test_every_request_begins_in_a_folder_of_the_child_s_own(worker: Worker, removes: bool) -> None:
+    first = good_folder(worker)
+    calls: list[tuple[dict[str, Any], list[Any]]] = [({"do": "leave", "removes": removes}, []), ({"do": "touch"}, [])]
+    assert worker.call_all(calls)[1].response["cwd"] == first
+    ask(worker, "leave", removes=removes)
+    assert good_folder(worker) == first
+
+
+def good_folder(worker: Worker) -> str:
+    reply = ask(worker, "touch")
+    assert reply.exit == "ok"
+    return reply.response["cwd"]

@@ -11,6 +11,7 @@ import pytest
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.ir.program import Program
+from irfuzz.localize.nodes import single_node_replay
 from irfuzz.localize.nodes.single_node_replay import Replayed, ReplayOutcome, faulty_parts, replay
 from irfuzz.localize.nodes.subprogram_extraction import Cutter
 
@@ -77,3 +78,27 @@ def test_a_node_that_fails_anyway_is_not_run_with_open_sizes(root: Path, monkeyp
     with Runner(resolve(["reference", wrong])) as runner:
         found: list[Replayed] = replay(runner, program(OPEN), KNOWN, *runner.targets)
     assert (found[0].op, found[0].faulty, found[0].open_sizes) == ("Transpose", True, False)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("took", "sizes"), [(1.0, [1, 2, 4, 3]), (1.125, [1] * 10)])
+def test_nodes_travel_together_as_long_as_that_is_quick(
+    monkeypatch: pytest.MonkeyPatch, took: float, sizes: list[int]
+) -> None:
+    now, asked = [100.0], []
+
+    def run(places: list[tuple[int, int]]) -> list[Replayed]:
+        now[0] += took
+        asked.append(len(places))
+        return [Replayed(first, end, "", "Neg", ReplayOutcome.DIFFERS) for first, end in places]
+
+    monkeypatch.setattr(single_node_replay.time, "monotonic", lambda: now[0])
+    body = " ".join(f"v{n + 1} = Neg (v{n})" for n in range(10))
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[2] v0) => (float[2] v10) {{ {body} }}'
+    cutter = Cutter(Program.from_proto(onnx.parser.parse_model(text)), {})
+    found = single_node_replay._nodes_and_rows(run, cutter, lambda: False, (), lambda _done, _of: None)
+    assert (asked, sorted(r.first for r in found)) == (sizes, list(range(10)))
+    asked.clear()
+    end = now[0] + 3 * took
+    few = single_node_replay._nodes_and_rows(run, cutter, lambda: now[0] >= end, (), lambda _done, _of: None)
+    assert (asked, len(few)) == (sizes[:3], sum(sizes[:3]))

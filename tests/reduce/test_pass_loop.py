@@ -20,7 +20,7 @@ from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
 from irfuzz.oracle import judge
 from irfuzz.oracle.verdict import Symptom
-from irfuzz.reduce import Still, reduce_case
+from irfuzz.reduce import Still, reduce_case, session
 from irfuzz.reduce import pass_loop as reduce_module
 from tests.reduce.conftest import checked, feeds, has, ops, parse, run, values_of
 
@@ -124,6 +124,31 @@ def test_no_time_is_no_try(root: Path) -> None:
     small = reduce_case(program, inputs, lambda p, i: pytest.fail("called"), seconds=0)
     assert (small.program.to_bytes(), small.complete) == (program.to_bytes(), False)
     assert small.inputs.keys() == inputs.keys()
+
+
+@pytest.mark.parametrize(("each", "most"), [(0.0, 500), (0.21, 500), (0.24, 0), (10.0, 0)])
+def test_a_candidate_that_would_end_too_late_is_not_begun(
+    root: Path, monkeypatch: pytest.MonkeyPatch, each: float, most: int
+) -> None:
+    monkeypatch.setattr(session.time, "monotonic", lambda: 100.0)
+    program, inputs = seed(root, "lenet5")
+    small = reduce_case(program, inputs, has("Gemm"), values_of=values_of, seconds=0.21, each=each)
+    assert (small.tries > 0) == (most > 0)
+    assert small.complete == (most > 0)
+
+
+def test_what_a_candidate_took_that_still_fails_counts_for_the_next(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(session.time, "monotonic", lambda: now[0])
+    program, inputs = seed(root, "lenet5")
+
+    def still(candidate: Program, given: Mapping[str, Value]) -> bool:
+        now[0] += 4.0
+        return True
+
+    assert reduce_case(program, inputs, still, values_of=values_of, seconds=10).tries == 2  # the third ends at 12
 
 
 def test_what_never_fails_again_stays() -> None:

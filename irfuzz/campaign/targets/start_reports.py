@@ -1,4 +1,4 @@
-"""What each job says of the targets that it could start, and what all of them say together."""
+"""What each job says of the targets that it could start and waits for, and what all of them say together."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 
+from irfuzz import stop_request
 from irfuzz.campaign.config import TARGETS
 from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Target
 from irfuzz.store.database import Database
 
-SLOW_START = 5.0
-"""Seconds from which on a target that is still starting is named."""
+SLOW = 5.0
+"""Seconds from which on a target that is still starting, or has not answered, is named."""
 
 LOOK = 0.5
-"""Seconds between two looks at which target is starting."""
+"""Seconds between two looks at which target that is."""
+
+STARTING, UNANSWERED = "starting", "unanswered"
+"""Keys of what a job stores: who is waited for, and since when by ``time.monotonic``."""
 
 
 class JobTargets:
@@ -34,7 +38,7 @@ class JobTargets:
         self._key = f"{TARGETS} {number}"
         self._used: dict[str, str] = {}
         self._absent: dict[str, str] = {}
-        self._starting: dict[str, float] = {}
+        self._waits: dict[str, dict[str, float]] = {STARTING: {}, UNANSWERED: {}}
         self._lock = threading.Lock()
 
     def use(self, targets: Iterable[Target]) -> None:
@@ -61,7 +65,7 @@ class JobTargets:
 
     @contextmanager
     def watching(self, starting: Callable[[], tuple[Target, float] | None]) -> Generator[None]:
-        """Let a thread write down which target takes ``SLOW_START`` seconds and more to start, while a block runs.
+        """Let a thread write down which target takes ``SLOW`` seconds and more to start or answer, while a block runs.
 
         Args:
             starting: says which one is starting now, and since when by ``time.monotonic``.
@@ -77,18 +81,24 @@ class JobTargets:
 
     def _watch(self, starting: Callable[[], tuple[Target, float] | None], ended: threading.Event) -> None:
         while not ended.wait(LOOK):
-            now = starting()
-            slow = {}
-            if now is not None and time.monotonic() - now[1] >= SLOW_START:
-                slow = {now[0].name: round(time.time() - (time.monotonic() - now[1]), 1)}
-            if slow.keys() != self._starting.keys():
+            waits = _waits(starting())
+            if any(waits[kind].keys() != known.keys() for kind, known in self._waits.items()):
                 with self._lock, contextlib.suppress(UsageError):  # the campaign sees to its folder
-                    self._starting = slow
+                    self._waits = waits
                     self._store()
 
     def _store(self) -> None:
-        told = {"used": self._used, "absent": self._absent, "starting": self._starting}
-        self._database.set(self._key, json.dumps(told))
+        self._database.set(self._key, json.dumps({"used": self._used, "absent": self._absent, **self._waits}))
+
+
+def _waits(starting: tuple[Target, float] | None) -> dict[str, dict[str, float]]:
+    """Who is waited for now; a target that starts is asked for its version, and that is no request of its own."""
+    now = time.monotonic()
+    if starting is not None:
+        target, began = starting
+        return {STARTING: {target.name: round(began, 1)} if now - began >= SLOW else {}, UNANSWERED: {}}
+    late = [request for request in stop_request.under_way() if request.seconds >= SLOW]
+    return {STARTING: {}, UNANSWERED: {request.worker: round(now - request.seconds, 1) for request in late}}
 
 
 def together(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]] | None:
@@ -109,9 +119,18 @@ def together(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]] | None:
 
 
 def still_starting(texts: Sequence[str]) -> dict[str, float]:
-    """Targets that jobs wait for, by name: for how many seconds the first of them has."""
+    """Targets whose start jobs wait for, by name: for how many seconds the first of them has."""
+    return _longest(texts, STARTING)
+
+
+def still_unanswered(texts: Sequence[str]) -> dict[str, float]:
+    """Components whose answer jobs wait for, by name: for how many seconds the first of them has."""
+    return _longest(texts, UNANSWERED)
+
+
+def _longest(texts: Sequence[str], kind: str) -> dict[str, float]:
     since: dict[str, float] = {}
     for text in texts:
-        for name, began in json.loads(text).get("starting", {}).items() if text else ():
+        for name, began in json.loads(text).get(kind, {}).items() if text else ():
             since[name] = min(began, since.get(name, began))
-    return {name: max(0.0, time.time() - began) for name, began in since.items()}
+    return {name: max(0.0, time.monotonic() - began) for name, began in since.items()}

@@ -47,6 +47,9 @@ SUSPECTS = 0.5
 PART = 0.5
 """Of the time in which a finding is made small a suspect has so much: most of them stay what they are."""
 
+ALONE = 0.5
+"""Of that time so much may go into running its nodes alone; the rest is for smaller programs."""
+
 CUT = frozenset(
     {Symptom.REJECTION, Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.DIFFERENCE, Symptom.NAN_INF}
 )  # fmt: skip
@@ -244,9 +247,13 @@ class Triage:
         slow = any(t.slow for t in self._involved(finding.verdict))
         usual = self._config.reduce
         seconds = min(usual * PATIENCE, max(usual, self._longest)) if slow else usual
-        starts = watch.faulty_parts(program, inputs) if not self._stopping() else []
+        each = max((run.seconds for run in finding.results), default=0.0)
+        began = time.monotonic()
+        some = not self._stopping() and each <= seconds
+        starts = watch.faulty_parts(program, inputs, until=began + ALONE * seconds) if some else []
         small = reduce_case(
-            program, inputs, watch.still, values_of=watch.values_of, seconds=seconds, starts=starts
+            program, inputs, watch.still, values_of=watch.values_of, each=each, starts=starts,
+            seconds=began + seconds - time.monotonic(),
         )  # fmt: skip
         return FailingCase(small.program, small.inputs)
 

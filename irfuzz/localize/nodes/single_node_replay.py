@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 CHUNK = 32
-"""So many nodes travel at once."""
+"""At most so many nodes travel at once: one, then twice as many as before while they take no longer than ``QUICK``."""
+
+QUICK = 1.0
+"""Seconds; a target that hangs, or that starts anew after each node, is asked about one node at a time."""
 
 
 class ReplayOutcome(StrEnum):
@@ -150,11 +154,12 @@ def _nodes_and_rows(
     found: list[Replayed] = []
     places = [p for p, n in enumerate(cutter.nodes) if not is_constant(n)]
     places.sort(key=lambda p: cutter.nodes[p].op_type not in first)
-    for at in range(0, len(places), CHUNK):
-        progress(at, len(places))
-        if stopping():
-            break
-        found += run([(p, p + 1) for p in places[at : at + CHUNK]])
+    size = 1
+    while len(found) < len(places) and not stopping():
+        progress(len(found), len(places))
+        began = time.monotonic()
+        found += run([(p, p + 1) for p in places[len(found) : len(found) + size]])
+        size = min(2 * size, CHUNK) if time.monotonic() - began <= QUICK else 1
     found.sort(key=lambda r: (not r.faulty, r.outcome is not ReplayOutcome.OPEN, -r.ratio, r.first))
     if found and not found[0].faulty and not stopping():
         region = _narrow(lambda a, b: run([(a, b)])[0], len(cutter.nodes), stopping)

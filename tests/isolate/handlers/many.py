@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import stat
 import struct
@@ -204,6 +205,8 @@ def do_fork(request, values):
         return {"pids": pids}, []
     if request["then"] == "crash":
         os.abort()
+    if request["then"] == "kill parent":
+        os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
     return {}, []
 
@@ -285,4 +288,13 @@ def do_print(request, values):
 
 def do_nap(request, values):
     time.sleep(request["seconds"])
+    return {}, []
+
+
+def do_leave(request, values):
+    """Go elsewhere, as components do that change the working folder and do not come back."""
+    own = Path.cwd()
+    os.chdir("/")
+    if request["removes"]:
+        shutil.rmtree(own)
     return {}, []

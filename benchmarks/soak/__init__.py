@@ -1,0 +1,1 @@
+"""Campaigns under hard conditions, watched from outside: what they get done, say, overrun and leave behind."""
