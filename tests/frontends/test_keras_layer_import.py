@@ -41,6 +41,13 @@ def net():
     return keras.Model(image, layers.Dense(3, activation="softmax", name="scores")(x))
 
 
+def stacked():
+    series = keras.Input((6, 3), name="series")
+    x = layers.LSTM(4, return_sequences=True, name="first")(series)
+    x = layers.GRU(5, return_sequences=True, name="second")(x)
+    return keras.Model(series, layers.Dense(2, name="scores")(layers.GlobalMaxPooling1D(name="most")(x)))
+
+
 def masked():
     words = keras.Input((6,), dtype="int32")
     return keras.Model(words, layers.LSTM(3)(layers.Embedding(10, 4, mask_zero=True)(words)))
@@ -79,6 +86,17 @@ def test_every_back_end_computes_what_the_bodies_say(net: Program) -> None:
         assert isinstance(found, np.ndarray)
         assert isinstance(expected, np.ndarray)
         np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_recurrent_layers_may_stand_behind_one_another(nets: Path) -> None:
+    net = load_seed(Path(f"{nets}:stacked"), layers=True)
+    sizes = {n.outputs[0].name: (net.tensor(n.outputs[0]) or pytest.fail("no tensor")).shape for n in net.graph}
+    assert [sizes[name][1:] for name in ("first", "second", "most")] == [(6, 4), (6, 5), (5,)]
+    series = np.random.default_rng(1).normal(size=(2, 6, 3)).astype(np.float32)
+    with Runner(resolve(["keras:tensorflow", "onnxruntime:disabled"]), Limits(seconds=120), longest=600) as runner:
+        own, other = runner.run(net, {"series": series})
+    assert (own.exit, own.error) == (Exit.OK, "")
+    np.testing.assert_allclose(own.outputs["scores"], other.outputs["scores"], atol=1e-5)  # type: ignore[arg-type]
 
 
 def test_without_layers_the_model_is_what_tf2onnx_makes_of_it(nets: Path) -> None:

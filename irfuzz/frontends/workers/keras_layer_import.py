@@ -236,10 +236,54 @@ def _body(layer: Any, node: Any, tensors: Sequence[Any], variables: Sequence[Any
         onnx.helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in model.graph.initializer
     ]
     imports = list(model.opset_import) or [onnx.helper.make_opsetid("", front_end.OPSET)]
-    return onnx.helper.make_function(
-        DOMAIN, name, inputs, [v.name for v in model.graph.output], [*constants, *model.graph.node], imports,
-        doc_string=about,
-    )  # fmt: skip
+    nodes = [*constants, *model.graph.node]
+    results = [v.name for v in model.graph.output]
+    lacking = _of_unknown_sizes(model)
+    for place, tensor in enumerate(node.output_tensors):
+        if results[place] in lacking:
+            results[place] = _of_known_sizes(nodes, results[place], tuple(tensor.shape))
+    return onnx.helper.make_function(DOMAIN, name, inputs, results, nodes, imports, doc_string=about)
+
+
+def _of_unknown_sizes(model: Any) -> set[str]:
+    """Outputs of which ONNX's inference does not tell all sizes but the first: of a loop over time, for instance."""
+    import onnx
+
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    for output in bare.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    del bare.graph.value_info[:]
+    told = onnx.shape_inference.infer_shapes(bare, data_prop=True).graph.output
+    shapes = {output.name: output.type.tensor_type for output in told}
+    return {
+        name
+        for name, kind in shapes.items()
+        if not kind.HasField("shape") or not all(size.HasField("dim_value") for size in kind.shape.dim[1:])
+    }
+
+
+def _of_known_sizes(nodes: list[Any], name: str, shape: Sequence[int | None]) -> str:
+    """A result whose sizes inference cannot tell but Keras knows, behind a Reshape that says them.
+
+    Args:
+        nodes: of the function, to which the Reshape is added.
+        name: of the result.
+        shape: with ``None`` for sizes that Keras does not know. If another than the first is unknown, or is 0, which a
+            Reshape would take for one, nothing is added.
+
+    Returns:
+        The name of what the function gives.
+    """
+    import numpy as np
+    import onnx
+
+    if len(shape) < 2 or shape[0] is not None or not all(shape[1:]):
+        return name
+    sizes = onnx.numpy_helper.from_array(np.array([0, *shape[1:]], np.int64), f"{name}_sizes")
+    nodes.append(onnx.helper.make_node("Constant", [], [sizes.name], value=sizes))
+    nodes.append(onnx.helper.make_node("Reshape", [name, sizes.name], [f"{name}_of_known_sizes"]))
+    return f"{name}_of_known_sizes"
 
 
 def _takes_training(layer: Any) -> bool:
