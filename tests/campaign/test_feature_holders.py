@@ -61,7 +61,7 @@ def test_what_is_reserved_is_no_news_until_it_is_known_who_holds_it() -> None:
     holders.reserve(keys, 10)
     assert len(holders.news(keys, 10)) == 0
     assert len(holders.news(keys, 7)) == 1
-    holders.take([])
+    holders.forget_reserved()
     assert len(holders.news(keys, 10)) == 1, "the program did not come"
 
 

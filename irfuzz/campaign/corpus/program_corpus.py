@@ -48,6 +48,9 @@ ROOM = 30
 MOVED = 8
 """Who is favoured is looked at again once one in so many programs holds more or less than it did."""
 
+BATCH = 5000
+"""Programs that are taken in at once: to know all takes less room than to be told of all."""
+
 CROWD = 500
 """For every so many programs in the corpus a new one must bring one more feature, new or cheaper."""
 
@@ -86,7 +89,6 @@ class Corpus:
         self._new: list[ProgramRow] = []
         self._known: list[IndexRow] = []
         self._own: dict[str, Program] = {}
-        self._known_before = False
         self._seeds: dict[str, CorpusEntry] = {}
         self._sizes: dict[str, int] = {}
         self._decoded: OrderedDict[str, tuple[Program, int]] = OrderedDict()
@@ -119,18 +121,18 @@ class Corpus:
                 version of irfuzz may.
         """
         know_all(self._database, self.holders, self._load)
-        claims: list[Claim] = []
-        for row in self._database.index.after(self._number):
-            self._number = row.number
-            self._take(row)
-            claims.append(Claim(row.number, row.cost, np.frombuffer(row.keys, np.uint64)))
-            made = self._own.get(row.digest)
-            if made is not None:
-                yield made
-            elif row.number > self._counted:
-                yield self._load(row.digest)
-        resumed = not self._known_before and bool(self._favoured)
-        moved, self._known_before = len(self.holders.take(claims)), True
+        resumed, moved = not self._entries and bool(self._favoured), 0
+        while rows := self._database.index.after(self._number, BATCH):
+            for row in rows:
+                self._number = row.number
+                self._take(row)
+                made = self._own.get(row.digest)
+                if made is not None:
+                    yield made
+                elif row.number > self._counted:
+                    yield self._load(row.digest)
+            moved += len(self.holders.take([_claim(row) for row in rows]))
+        self.holders.forget_reserved()
         self._moved += 0 if resumed else moved
         waiting = {row.digest for row in self._known}
         self._own = {digest: made for digest, made in self._own.items() if digest in waiting}
@@ -158,8 +160,7 @@ class Corpus:
         for entry in self._entries:
             entry.features = held[entry.number]
         if self._moved * MOVED >= max(1, len(self._entries)):
-            claims = [Claim(e.number, e.cost, np.frombuffer(e.keys, np.uint64)) for e in self._entries]
-            self._favoured, self._moved = frozenset(self.holders.favoured(claims)), 0
+            self._favoured, self._moved = frozenset(self.holders.favoured(map(_claim, self._entries))), 0
             for entry in self._entries:
                 entry.favoured = entry.number in self._favoured
 
@@ -365,6 +366,10 @@ class Corpus:
         self._held += size
         while self._held > DECODED and len(self._decoded) > 1:
             self._held -= self._decoded.popitem(last=False)[1][1]
+
+
+def _claim(program: IndexRow | CorpusEntry) -> Claim:
+    return Claim(program.number, program.cost, np.frombuffer(program.keys, np.uint64))
 
 
 def know_all(database: Database, holders: FeatureHolders, load: Callable[[str], Program] | None = None) -> None:
