@@ -57,7 +57,7 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FeatureClaim:
     """What a program brings to the corpus.
 
     Attributes:
@@ -145,7 +145,7 @@ class FeatureHolders:
         """Let only those hold features whose claims were taken."""
         self._pending.clear()
 
-    def take(self, claims: Sequence[Claim]) -> set[int]:
+    def take(self, claims: Sequence[FeatureClaim]) -> set[int]:
         """Let programs hold what they brought; numbers of those that hold more or less than before."""
         if not claims:
             return set()
@@ -187,7 +187,7 @@ class FeatureHolders:
         found = place < len(self._keys) and self._keys[place] == key
         return int(self._owners[place]) if found else None
 
-    def favoured(self, claims: Iterable[Claim]) -> set[int]:
+    def favoured(self, claims: Iterable[FeatureClaim]) -> set[int]:
         """Numbers of a few programs that together brought every feature (AFL's ``cull_queue``).
 
         Args:
