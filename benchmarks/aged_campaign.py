@@ -28,6 +28,7 @@ from irfuzz.api.fuzz import FuzzOptions, fuzz
 from irfuzz.campaign.config import Layout
 from irfuzz.campaign.corpus.feature_count_memory import FEATURES
 from irfuzz.campaign.corpus.testcase import Testcase
+from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.job import Job
 from irfuzz.campaign.loop import ROUND
 from irfuzz.choices import Choices
@@ -98,7 +99,8 @@ def go_on(out: Path, programs: int) -> dict[str, Any]:
 
 def _make(job: Job, iteration: int) -> bool:
     """Make a program, and keep it as if it had run; false if it is invalid or could not be made."""
-    strategy, choices = job.strategy, Choices.from_seed(f"{job.strategy.root}/{iteration}")
+    strategy: Differential = job.strategy
+    choices = Choices.from_seed(f"{job.strategy.root}/{iteration}")
     entry = strategy.steering.parent(choices)
     parent = strategy.corpus.program(entry)
     mutant, plan = strategy.steering.mutate(entry, parent, choices)

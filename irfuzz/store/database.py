@@ -57,7 +57,7 @@ class ProgramRow:
     keys: bytes = b""
 
 
-_PROGRAM = ProgramRow.__slots__[:-3]
+_PROGRAM = tuple(ProgramRow.__slots__)[:-3]
 """Fields of it that are columns of its table."""
 
 
@@ -175,7 +175,7 @@ class Database:
         Raises:
             UsageError: a value is not of the type that its column says.
         """
-        for name, value in zip(kind.__slots__[: len(values)], values, strict=True):
+        for name, value in zip(tuple(kind.__slots__)[: len(values)], values, strict=True):
             expected = _TYPES[kind.__annotations__[name]]
             if not isinstance(value, expected):
                 got = f"{type(value).__name__} {str(value)[:40]!r}"

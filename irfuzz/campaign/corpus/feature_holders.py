@@ -182,7 +182,7 @@ class FeatureHolders:
 
     def holder(self, feature: Feature) -> int | None:
         """Number of the program that holds a feature; ``None`` if nobody does."""
-        (key,) = self.keys([feature])
+        key = int(self.keys([feature])[0])
         place = int(np.searchsorted(self._keys, key))
         found = place < len(self._keys) and self._keys[place] == key
         return int(self._owners[place]) if found else None
