@@ -28,6 +28,7 @@ from irfuzz.api.fuzz import FuzzOptions, fuzz
 from irfuzz.campaign.config import Layout
 from irfuzz.campaign.corpus.feature_count_memory import FEATURES
 from irfuzz.campaign.corpus.testcase import Testcase
+from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.job import Job
 from irfuzz.campaign.loop import ROUND
 from irfuzz.choices import Choices
@@ -52,21 +53,18 @@ def age(out: Path, entries: int, own: int, seed: int = 0) -> None:
         seed: of the features' keys.
     """
     database = Database(Layout(out).database)
-    known = [row for row in database.index.after(0) if not row.original]
-    models = [database.program(row.digest) for row in known[:BATCH]]
+    known = [row for row in database.index.after(0) if not row.original][:BATCH]
+    models = [replace(database.program(row.digest), nodes=row.nodes, cost=row.cost) for row in known]
     draw, number = np.random.default_rng(seed), 0
     missing = entries - database.corpus_size()
     job = database.tally(0)
     while missing > 0:
-        rows, index = [], []
+        rows = []
         for _ in range(min(BATCH, missing)):
-            at = number % len(models)
-            keys = draw.integers(0, 1 << 63, own, np.uint64)
-            digest = f"{number:064x}"
-            rows.append(replace(models[at], digest=digest))
-            index.append(replace(known[at], digest=digest, keys=keys.tobytes()))
+            keys = draw.integers(0, 1 << 63, own, np.uint64).tobytes()
+            rows.append(replace(models[number % len(models)], digest=f"{number:064x}", keys=keys))
             number += 1
-        database.record(0, job[0], job[1], job[2], rows, index)
+        database.record(0, *job, rows)
         missing -= len(rows)
     text = json.loads(database.settings()[f"{FEATURES}0"])
     text["corpus"]["number"] = max(row.number for row in database.index.after(0))
@@ -101,7 +99,8 @@ def go_on(out: Path, programs: int) -> dict[str, Any]:
 
 def _make(job: Job, iteration: int) -> bool:
     """Make a program, and keep it as if it had run; false if it is invalid or could not be made."""
-    strategy, choices = job.strategy, Choices.from_seed(f"{job.strategy.root}/{iteration}")
+    strategy: Differential = job.strategy
+    choices = Choices.from_seed(f"{job.strategy.root}/{iteration}")
     entry = strategy.steering.parent(choices)
     parent = strategy.corpus.program(entry)
     mutant, plan = strategy.steering.mutate(entry, parent, choices)

@@ -147,11 +147,9 @@ class Job:
 
     def save(self) -> None:
         """Let the database know how far this job has come."""
-        new, known = self.strategy.corpus.take_new()
+        new = self.strategy.corpus.take_new()
         self.strategy.save()
-        self.counts["corpus"] += self.database.record(
-            self.number, self.iteration, self.programs, self.counts, new, known
-        )
+        self.counts["corpus"] += self.database.record(self.number, self.iteration, self.programs, self.counts, new)
 
 
 def _say(job: int, text: str) -> None:

@@ -60,18 +60,19 @@ class CorpusIndex:
         with self._transaction() as connection:
             add_entries(connection, rows)
 
-    def after(self, number: int) -> list[IndexRow]:
+    def after(self, number: int, most: int = 1 << 40) -> list[IndexRow]:
         """Known programs with a higher number, in their order, without those that leave.
 
         Args:
             number: of a program; 0 for all.
+            most: of them; fewer are returned only if there are no more.
 
         Raises:
             UsageError: a row is damaged.
         """
         query = select(*_COLUMNS).where(ENTRY.c.number > number, ENTRY.c.number.not_in(select(LEAVING.c.number)))
         with self._transaction() as connection:
-            found = connection.execute(query.order_by(ENTRY.c.number)).all()
+            found = connection.execute(query.order_by(ENTRY.c.number).limit(most)).all()
         for row in found:
             if tuple(map(type, row)) != _KINDS or len(row.keys) % 8:
                 raise self._damaged(

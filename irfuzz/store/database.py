@@ -37,7 +37,13 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProgramRow:
-    """A program of the corpus; see ``schema.PROGRAM``."""
+    """A program of the corpus; see ``schema.PROGRAM``, and ``schema.ENTRY`` for what is known of it without reading it.
+
+    Attributes:
+        nodes: of a new program.
+        cost: of a new program; 0 if it is not to be known yet.
+        keys: of the features that a new program brought.
+    """
 
     digest: str
     model: bytes
@@ -47,6 +53,13 @@ class ProgramRow:
     features: int
     job: int
     iteration: int
+    nodes: int = 0
+    cost: int = 0
+    keys: bytes = b""
+
+
+_PROGRAM = tuple(ProgramRow.__slots__)[:-3]
+"""Fields of it that are columns of its table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +176,7 @@ class Database:
         Raises:
             UsageError: a value is not of the type that its column says.
         """
-        for name, value in zip(kind.__slots__, values, strict=True):
+        for name, value in zip(tuple(kind.__slots__)[: len(values)], values, strict=True):
             expected = _TYPES[kind.__annotations__[name]]
             if not isinstance(value, expected):
                 got = f"{type(value).__name__} {str(value)[:40]!r}"
@@ -220,7 +233,6 @@ class Database:
         programs: int,
         counts: Mapping[str, int],
         rows: Sequence[ProgramRow],
-        entries: Sequence[IndexRow] = (),
     ) -> int:
         """Add programs and store how far a job has come, both or neither; how many programs were new.
 
@@ -230,13 +242,11 @@ class Database:
             programs: that it has made so far.
             counts: are stored with those that were new added to ``corpus``.
             rows: the programs; those whose digests are known are left out.
-            entries: what is to be known of them, by their digests; numbers are not read.
         """
         with self.transaction() as connection:
-            numbers = {row.digest: number for row in rows if (number := _add(connection, row)) is not None}
-            known = (entry for entry in entries if entry.digest in numbers)
-            add_entries(connection, [replace(entry, number=numbers[entry.digest]) for entry in known])
-            added = len(numbers)
+            new = [(number, row) for row in rows if (number := _add(connection, row)) is not None]
+            add_entries(connection, [_entry(number, row) for number, row in new if row.cost])
+            added = len(new)
             if added:
                 counts = {**counts, "corpus": counts.get("corpus", 0) + added}
             tally = {"job": job, "iteration": iteration, "programs": programs, "counts": json.dumps(dict(counts))}
@@ -250,7 +260,7 @@ class Database:
         Raises:
             InternalError: there is none.
         """
-        return self._row(ProgramRow, self._only(PROGRAM, ProgramRow.__slots__, "number", number))
+        return self._row(ProgramRow, self._only(PROGRAM, _PROGRAM, "number", number))
 
     def programs_after(self, number: int, most: int = 200) -> list[tuple[int, ProgramRow]]:
         """The oldest programs added after the one of that number, ``most`` at most, each with its number.
@@ -259,7 +269,7 @@ class Database:
             number: of a program; 0 for the first ones. Give the last number of one call to the next.
             most: of them; fewer are returned only if there are no more.
         """
-        columns = [PROGRAM.c.number, *(PROGRAM.c[name] for name in ProgramRow.__slots__)]
+        columns = [PROGRAM.c.number, *(PROGRAM.c[name] for name in _PROGRAM)]
         query = select(*columns).where(PROGRAM.c.number > number).order_by(PROGRAM.c.number).limit(most)
         with self.transaction() as connection:
             found = [list(row) for row in connection.execute(query)]
@@ -274,7 +284,7 @@ class Database:
         Raises:
             InternalError: there is none.
         """
-        return self._row(ProgramRow, self._only(PROGRAM, ProgramRow.__slots__, "digest", digest))
+        return self._row(ProgramRow, self._only(PROGRAM, _PROGRAM, "digest", digest))
 
     def _only(self, table: Table, columns: Iterable[str], key: str, value: str | int) -> Sequence[Any]:
         query = select(*(table.c[name] for name in columns)).where(table.c[key] == value)
@@ -477,9 +487,15 @@ def _explain(connection: Connection, number: int) -> None:
 
 def _add(connection: Connection, row: ProgramRow) -> int | None:
     """Add a program and return its number; ``None`` if one with its digest is there already."""
-    values = {name: getattr(row, name) for name in ProgramRow.__slots__}
+    values = {name: getattr(row, name) for name in _PROGRAM}
     statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
     return connection.execute(statement.returning(PROGRAM.c.number)).scalar_one_or_none()
+
+
+def _entry(number: int, row: ProgramRow) -> IndexRow:
+    return IndexRow(
+        number, row.digest, row.seed, not row.parent, row.features, nodes=row.nodes, cost=row.cost, keys=row.keys
+    )
 
 
 def _configure(connection: Any, record: Any) -> None:

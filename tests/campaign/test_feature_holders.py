@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from onnx import parser
 
-from irfuzz.campaign.corpus.feature_holders import CHEAPER, NODE, Claim, FeatureHolders, cost_of
+from irfuzz.campaign.corpus.feature_holders import CHEAPER, NODE, FeatureClaim, FeatureHolders, cost_of
 from irfuzz.ir.program import Program
 
 pytestmark = pytest.mark.unit
 
 
-def claim(holders: FeatureHolders, number: int, cost: int, names: str) -> Claim:
-    return Claim(number, cost, holders.keys((name,) for name in names))
+def claim(holders: FeatureHolders, number: int, cost: int, names: str) -> FeatureClaim:
+    return FeatureClaim(number, cost, holders.keys((name,) for name in names))
 
 
 def held(holders: FeatureHolders, names: str) -> list[int | None]:
@@ -61,7 +61,7 @@ def test_what_is_reserved_is_no_news_until_it_is_known_who_holds_it() -> None:
     holders.reserve(keys, 10)
     assert len(holders.news(keys, 10)) == 0
     assert len(holders.news(keys, 7)) == 1
-    holders.take([])
+    holders.forget_reserved()
     assert len(holders.news(keys, 10)) == 1, "the program did not come"
 
 

@@ -14,7 +14,6 @@ from irfuzz.campaign.output_folder_lock import OutputFolder
 from irfuzz.cli.main import main
 from irfuzz.errors import UsageError
 from irfuzz.mutate.feature_counts import features
-from irfuzz.store.corpus_index import IndexRow
 from irfuzz.store.database import Database, ProgramRow
 from tests.campaign.test_program_corpus import program
 
@@ -23,9 +22,8 @@ pytestmark = pytest.mark.unit
 
 def stored(database: Database, size: int, *, seed: bool = False, cost: int = 1, names: str = "") -> None:
     one, keys = program(size), Corpus(database).holders.keys((name,) for name in names)
-    row = ProgramRow(one.digest, one.to_bytes(), "s", "" if seed else "seed", "{}", 1, 0, size)
-    known = IndexRow(0, one.digest, "s", original=seed, features=1, nodes=1, cost=cost, keys=keys.tobytes())
-    database.record(0, size, size, {}, [row], [known])
+    row = ProgramRow(one.digest, one.to_bytes(), "s", "" if seed else "seed", "{}", 1, 0, size, 1, cost, keys.tobytes())
+    database.record(0, size, size, {}, [row])
 
 
 @pytest.fixture

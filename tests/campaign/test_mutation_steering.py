@@ -11,6 +11,7 @@ import onnx
 import pytest
 
 from irfuzz.campaign.config import Config
+from irfuzz.campaign.corpus.feature_count_memory import FEATURES
 from irfuzz.campaign.corpus.feature_holders import cost_of
 from irfuzz.campaign.corpus.mutation_steering import (
     AIMS,
@@ -360,10 +361,17 @@ def test_lines_are_told_only_if_they_are_counted(tmp_path: Path) -> None:
 
 def test_a_job_takes_little_of_its_time_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database, steering, _ = steering_of(tmp_path)
-    ticks = iter([100.0, 100.0 + TELL * TELLING / 2, 200.0, 200.0 + TELL * TELLING * 3])
-    # Not the clock of the whole process: the database looks at it, too.
-    monkeypatch.setattr(f"{Steering.__module__}.time", SimpleNamespace(monotonic=lambda: next(ticks)))
-    steering.tell(database, 7)
+    now, ticks = [100.0], iter([0.0, TELL * TELLING * 2.5, 1.0, 1.0])
+    # Not the clocks of the whole process: the database looks at one, too.
+    clocks = SimpleNamespace(monotonic=lambda: now[0], process_time=lambda: next(ticks))
+    monkeypatch.setattr(f"{Steering.__module__}.time", clocks)
+
+    def told() -> bool:
+        steering.tell(database, 7)
+        text = database.settings().get(f"{FEATURES}7", "")
+        database.set(f"{FEATURES}7", "")
+        now[0] += TELL
+        return bool(text)
+
+    assert [told() for _ in range(4)] == [True, False, False, True]
     assert steering._pause == TELL
-    steering.tell(database, 7)
-    assert steering._pause == pytest.approx(3 * TELL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,6 @@ from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutation_trace import Trace, program_sha256
 from irfuzz.mutate.mutator_protocol import Edit, Relation
 from irfuzz.search.strategies.weighted import CANDIDATES
-from irfuzz.store.corpus_index import IndexRow
 from irfuzz.store.database import Database, ProgramRow
 
 pytestmark = pytest.mark.unit
@@ -133,16 +133,16 @@ def test_a_program_that_shows_something_new_is_stored_once(tmp_path: Path) -> No
     keys = corpus.holders.keys([("a",), ("b",)]).tobytes()
     found = Testcase(3, 9, entry, program(1), made, (edit,), whole=made.to_bytes(), features=5, cost=4, brings=keys)
     assert corpus.add(found) is True
-    (new,), (known,) = corpus.take_new()
-    assert corpus.take_new() == ([], [])
-    assert (known.digest, known.seed, known.nodes, known.cost, known.keys) == (made.digest, "1.onnx", 1, 4, keys)
+    (new,) = corpus.take_new()
+    assert corpus.take_new() == []
+    assert (new.nodes, new.cost, new.keys) == (1, 4, keys)
     assert (new.digest, new.seed, new.parent) == (made.digest, "1.onnx", entry.digest)
     assert (new.features, new.job, new.iteration) == (5, 3, 9)
     trace = Trace.from_text(new.trace)
     assert (trace.edits, trace.sha256) == ((edit,), program_sha256(made))
     assert trace.donors == (), "no edit took a part of one"
     assert len(corpus) == 2
-    assert database.record(3, 10, 1, {}, [new], [known]) == 1
+    assert database.record(3, 10, 1, {}, [new]) == 1
     (given,) = corpus.refresh()
     assert given is made, "it is not read again"
     assert not corpus._own
@@ -204,17 +204,13 @@ def entries_of(database: Database) -> list[CorpusEntry]:
     return corpus._entries
 
 
-def brought(corpus: Corpus, size: int, cost: int, names: str) -> tuple[ProgramRow, IndexRow]:
-    """A mutant as a job stores it."""
-    one = program(size)
-    keys = corpus.holders.keys((name,) for name in names).tobytes()
-    known = IndexRow(0, one.digest, "s", original=False, features=1, nodes=1, cost=cost, keys=keys)
-    return ProgramRow(one.digest, one.to_bytes(), "s", "seed", "{}", 1, 0, size), known
-
-
 def stored(database: Database, corpus: Corpus, *mutants: tuple[int, int, str]) -> None:
-    pairs = [brought(corpus, *mutant) for mutant in mutants]
-    database.record(0, 1, 1, {}, [one for one, _ in pairs], [known for _, known in pairs])
+    """Store mutants as a job does, each by its size, its cost and the features that it brings."""
+    rows = [
+        replace(row(size, 1), cost=cost, keys=corpus.holders.keys((name,) for name in names).tobytes())
+        for size, cost, names in mutants
+    ]
+    database.record(0, 1, 1, {}, rows)
 
 
 def digests(corpus: Corpus) -> list[str]:

@@ -20,6 +20,10 @@ def program(number: int, parent: str = "p") -> ProgramRow:
     return ProgramRow(f"d{number}", b"model", "a.onnx", parent, "{}", 1, 0, number)
 
 
+def known(number: int) -> ProgramRow:
+    return replace(program(number), features=2, nodes=3, cost=4, keys=bytes(16))
+
+
 def entry(number: int) -> IndexRow:
     return IndexRow(number, f"d{number}", "a.onnx", original=False, features=2, nodes=3, cost=4, keys=bytes(16))
 
@@ -28,8 +32,7 @@ def entry(number: int) -> IndexRow:
 def database(tmp_path: Path) -> Database:
     """With three programs that are known."""
     database = Database(tmp_path / "c.sqlite")
-    rows = [1, 2, 3]
-    assert database.record(0, 1, 1, {}, [program(n) for n in rows], [replace(entry(n), number=0) for n in rows]) == 3
+    assert database.record(0, 1, 1, {}, [known(n) for n in (1, 2, 3)]) == 3
     return database
 
 
@@ -41,8 +44,7 @@ def test_programs_and_what_is_known_of_them_come_together(database: Database) ->
     assert database.index.after(0) == [entry(1), entry(2), entry(3)]
     assert database.index.after(2) == [entry(3)]
     assert database.index.unknown() == []
-    again = replace(entry(1), cost=9)
-    assert database.record(0, 2, 2, {}, [program(1)], [again]) == 0
+    assert database.record(0, 2, 2, {}, [replace(known(1), cost=9)]) == 0
     assert database.index.after(0)[0] == entry(1)
 
 
@@ -73,7 +75,7 @@ def test_a_row_stays_until_every_job_has_asked(database: Database) -> None:
     assert database.corpus_size() == 1
     assert database.index.leave([], 1, 2) == [1, 2]
     assert there(database) == [3]
-    database.record(0, 3, 3, {}, [program(4)], [entry(4)])
+    database.record(0, 3, 3, {}, [known(4)])
     database.index.leave([3], 1, 2)
     assert there(database) == [3, 4]
     database.index.leave([], 0, 2)

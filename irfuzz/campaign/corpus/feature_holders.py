@@ -57,7 +57,7 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FeatureClaim:
     """What a program brings to the corpus.
 
     Attributes:
@@ -133,7 +133,7 @@ class FeatureHolders:
         return np.array(news, np.uint64)
 
     def reserve(self, keys: Keys, cost: int) -> None:
-        """Let features count as held until ``take`` says who holds them.
+        """Let features count as held until ``forget_reserved``, when it is known who holds them.
 
         Args:
             keys: of the features.
@@ -141,9 +141,12 @@ class FeatureHolders:
         """
         self._pending.update(dict.fromkeys(keys.tolist(), cost))
 
-    def take(self, claims: Sequence[Claim]) -> set[int]:
-        """Let programs hold what they brought; numbers of those that hold more or less than before."""
+    def forget_reserved(self) -> None:
+        """Let only those hold features whose claims were taken."""
         self._pending.clear()
+
+    def take(self, claims: Sequence[FeatureClaim]) -> set[int]:
+        """Let programs hold what they brought; numbers of those that hold more or less than before."""
         if not claims:
             return set()
         sizes = [len(claim.keys) for claim in claims]
@@ -179,12 +182,12 @@ class FeatureHolders:
 
     def holder(self, feature: Feature) -> int | None:
         """Number of the program that holds a feature; ``None`` if nobody does."""
-        (key,) = self.keys([feature])
+        key = int(self.keys([feature])[0])
         place = int(np.searchsorted(self._keys, key))
         found = place < len(self._keys) and self._keys[place] == key
         return int(self._owners[place]) if found else None
 
-    def favoured(self, claims: Sequence[Claim]) -> set[int]:
+    def favoured(self, claims: Iterable[FeatureClaim]) -> set[int]:
         """Numbers of a few programs that together brought every feature (AFL's ``cull_queue``).
 
         Args:

@@ -7,15 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from irfuzz.campaign.config import Layout
-from irfuzz.campaign.corpus.feature_holders import Claim, FeatureHolders
-from irfuzz.campaign.corpus.program_corpus import know_all
+from irfuzz.campaign.corpus.feature_holders import FeatureHolders
+from irfuzz.campaign.corpus.known_programs import claim_of, entries_after, know_all
+from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.output_folder_lock import OutputFolder
 from irfuzz.errors import UsageError
 from irfuzz.store.blob_collection import remove_unnamed_blobs
-from irfuzz.store.corpus_index import IndexRow
 from irfuzz.store.database import Database
 
 
@@ -84,20 +82,16 @@ def minimise(out: Path) -> Minimisation:
 def _shrink(database: Database) -> tuple[int, int]:
     """Remove programs that are not needed; how many are left, and how many features there are."""
     database.index.sweep()
-    holders = FeatureHolders()
-    know_all(database, holders)
-    rows = database.index.after(0)
-    claims = {row.number: Claim(row.number, row.cost, np.frombuffer(row.keys, np.uint64)) for row in rows}
-    holders.take(list(claims.values()))
-
-    def rank(row: IndexRow) -> tuple[bool, int, int]:
-        return not row.original, -len(row.keys), row.cost
-
-    needed = holders.favoured([claims[row.number] for row in sorted(rows, key=rank)])
-    gone = [row.number for row in rows if not row.original and row.number not in needed]
+    corpus, holders = Corpus(database), FeatureHolders()
+    know_all(database, holders, corpus.load)
+    entries = entries_after(database, 0)
+    holders.take(list(map(claim_of, entries)))
+    most_first = sorted(entries, key=lambda entry: (not entry.original, -len(entry.keys), entry.cost))
+    needed = holders.favoured(map(claim_of, most_first))
+    gone = [entry.number for entry in entries if not entry.original and entry.number not in needed]
     database.index.leave(gone, 0, 1)
     database.index.sweep()
-    return len(rows) - len(gone), len(holders)
+    return len(entries) - len(gone), len(holders)
 
 
 def _size(layout: Layout) -> int:

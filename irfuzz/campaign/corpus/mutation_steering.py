@@ -66,10 +66,11 @@ CALLS = 0.85
 """How often a program that grows from one node is one or two drawn calls and nothing else."""
 
 TELL = 5.0
-"""Seconds between two times that a job says so, at least."""
+"""Seconds between two times that a job says so."""
 
-TELLING = 0.01
-"""Part of its time that a job takes to say so, at most."""
+TELLING = 0.02
+"""Part of its time that a job takes to say how often it saw each feature, at most: the more there are, the more seldom.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class Steering:
         self.aims = PatternAims(self.passes)
         self.triggers = FaultTriggers()
         self._told = (0.0, 0, 0, 0)
-        self._pause = TELL
+        self._counts_told, self._pause = 0.0, TELL
         self._learnt: dict[str, Any] | None = None
         self._credits: list[tuple[CorpusEntry, tuple[str, ...], int]] = []
         self.limit(max_opset)
@@ -318,7 +319,7 @@ class Steering:
         """Let the campaign know what is covered and was learnt, now and then; a killed job goes on from there."""
         seconds, covered, fusions = time.monotonic(), self.frontier.covered, self.fusions.covered
         last, known, shown, fired = self._told
-        if seconds - last < self._pause and not now:
+        if seconds - last < TELL and not now:
             return
         self._told = seconds, covered, fusions, self.passes.covered
         if fusions != shown:
@@ -331,10 +332,15 @@ class Steering:
             database.set(f"{LINES}{number}", _text(self.lines.state()))
         if covered != known:
             database.set(f"{COVERAGE}{number}", _text(self.frontier.state()))
-        feature_count_memory.tell(database, number, self._seen, self._corpus)
+        if now or seconds - self._counts_told >= self._pause:
+            self._tell_counts(database, number, seconds)
         learnt = {"schema": SCHEMA, "name": self.search.name, "search": self.search.state()}
         database.set(f"{LEARNT}{number}", _text(learnt))
-        self._pause = max(TELL, (time.monotonic() - seconds) / TELLING)
+
+    def _tell_counts(self, database: Database, number: int, seconds: float) -> None:
+        began = time.process_time()
+        feature_count_memory.tell(database, number, self._seen, self._corpus)
+        self._counts_told, self._pause = seconds, max(TELL, (time.process_time() - began) / TELLING)
 
 
 def plan_of(

@@ -9,9 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from irfuzz.campaign.corpus.feature_holders import Claim, FeatureHolders, cost_of
+from irfuzz.campaign.corpus.feature_holders import FeatureHolders
+from irfuzz.campaign.corpus.known_programs import claim_of, entries_after, know_all
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram
@@ -19,7 +18,7 @@ from irfuzz.execute.adapters.mapped_weights import mapped_bytes
 from irfuzz.execute.large_model_limits import weight_bytes
 from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
-from irfuzz.mutate.feature_counts import Feature, features
+from irfuzz.mutate.feature_counts import Feature
 from irfuzz.mutate.insertion.splice import donors_taken
 from irfuzz.mutate.model_interface.convert_opset import NEWEST
 from irfuzz.mutate.mutation_engine import replay
@@ -28,7 +27,6 @@ from irfuzz.mutate.mutator_table import is_steered
 from irfuzz.search.strategies.strategy_protocol import Search
 from irfuzz.search.strategies.weighted import Weighted
 from irfuzz.spec import load_specs
-from irfuzz.store.corpus_index import IndexRow
 from irfuzz.store.database import Database, ProgramRow
 from irfuzz.store.model_blob_packing import is_packed
 from irfuzz.store.model_compression import expanded
@@ -47,6 +45,9 @@ ROOM = 30
 
 MOVED = 8
 """Who is favoured is looked at again once one in so many programs holds more or less than it did."""
+
+BATCH = 5000
+"""Programs that are taken in at once: to know all takes less room than to be told of all."""
 
 CROWD = 500
 """For every so many programs in the corpus a new one must bring one more feature, new or cheaper."""
@@ -84,9 +85,7 @@ class Corpus:
         self._moved = 0
         self._entries: list[CorpusEntry] = []
         self._new: list[ProgramRow] = []
-        self._known: list[IndexRow] = []
         self._own: dict[str, Program] = {}
-        self._known_before = False
         self._seeds: dict[str, CorpusEntry] = {}
         self._sizes: dict[str, int] = {}
         self._decoded: OrderedDict[str, tuple[Program, int]] = OrderedDict()
@@ -118,32 +117,30 @@ class Corpus:
             InvalidProgram: the edits of a mutant with large weights make another program now, as those of another
                 version of irfuzz may.
         """
-        know_all(self._database, self.holders, self._load)
-        claims: list[Claim] = []
-        for row in self._database.index.after(self._number):
-            self._number = row.number
-            self._take(row)
-            claims.append(Claim(row.number, row.cost, np.frombuffer(row.keys, np.uint64)))
-            made = self._own.get(row.digest)
-            if made is not None:
-                yield made
-            elif row.number > self._counted:
-                yield self._load(row.digest)
-        resumed = not self._known_before and bool(self._favoured)
-        moved, self._known_before = len(self.holders.take(claims)), True
+        know_all(self._database, self.holders, self.load)
+        resumed, moved = not self._entries and bool(self._favoured), 0
+        while entries := entries_after(self._database, self._number, BATCH):
+            for entry in entries:
+                self._number = entry.number
+                self._take(entry)
+                made = self._own.get(entry.digest)
+                if made is not None:
+                    yield made
+                elif entry.number > self._counted:
+                    yield self.load(entry.digest)
+            moved += len(self.holders.take(list(map(claim_of, entries))))
+        self.holders.forget_reserved()
         self._moved += 0 if resumed else moved
-        waiting = {row.digest for row in self._known}
+        waiting = {row.digest for row in self._new}
         self._own = {digest: made for digest, made in self._own.items() if digest in waiting}
         self._let_go(culls=culls)
 
-    def _take(self, row: IndexRow) -> None:
-        entry = CorpusEntry(
-            row.digest, sys.intern(row.seed), row.features, row.nodes, self._picked.get(row.number, 0),
-            row.number in self._favoured, row.number, row.original, row.cost, row.keys,
-        )  # fmt: skip
+    def _take(self, entry: CorpusEntry) -> None:
+        entry.picked = self._picked.get(entry.number, 0)
+        entry.favoured = entry.number in self._favoured
         self._entries.append(entry)
-        if row.original:
-            self._seeds[row.digest] = entry
+        if entry.original:
+            self._seeds[entry.digest] = entry
             self._sizes[entry.seed] = entry.nodes
 
     def _let_go(self, *, culls: bool) -> None:
@@ -158,8 +155,7 @@ class Corpus:
         for entry in self._entries:
             entry.features = held[entry.number]
         if self._moved * MOVED >= max(1, len(self._entries)):
-            claims = [Claim(e.number, e.cost, np.frombuffer(e.keys, np.uint64)) for e in self._entries]
-            self._favoured, self._moved = frozenset(self.holders.favoured(claims)), 0
+            self._favoured, self._moved = frozenset(self.holders.favoured(map(claim_of, self._entries))), 0
             for entry in self._entries:
                 entry.favoured = entry.number in self._favoured
 
@@ -176,27 +172,20 @@ class Corpus:
         else:
             seed = trace.seed.digest
             model = self._programs.small_mutant(model, seed, self._stored(seed) if seed in self._seeds else b"")
-        entry, text = testcase.entry, trace.to_text()
+        program, parent = testcase.program, testcase.entry
         self._new.append(
             ProgramRow(
-                testcase.program.digest, model, entry.seed, entry.digest, text, testcase.features, testcase.job,
-                testcase.iteration,
-            )
-        )  # fmt: skip
-        program = testcase.program
-        self._known.append(
-            IndexRow(
-                number=0, digest=program.digest, seed=entry.seed, original=False, features=testcase.features,
-                nodes=len(program.nodes()), cost=testcase.cost, keys=testcase.brings,
+                program.digest, model, parent.seed, parent.digest, trace.to_text(), testcase.features, testcase.job,
+                testcase.iteration, nodes=len(program.nodes()), cost=testcase.cost, keys=testcase.brings,
             )
         )  # fmt: skip
         self._own[program.digest] = program
         return True
 
-    def take_new(self) -> tuple[list[ProgramRow], list[IndexRow]]:
-        """What was added since the last call, and what is to be known of it."""
-        new, self._new, known, self._known = self._new, [], self._known, []
-        return new, known
+    def take_new(self) -> list[ProgramRow]:
+        """What was added since the last call."""
+        new, self._new = self._new, []
+        return new
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -283,7 +272,7 @@ class Corpus:
 
     def program(self, entry: CorpusEntry) -> Program:
         """The entry's program; shared, so clone it before editing."""
-        return self._load(entry.digest)
+        return self.load(entry.digest)
 
     def trace(self, entry: CorpusEntry) -> Trace:
         """How the entry was made: from which seed and by which edits.
@@ -295,7 +284,7 @@ class Corpus:
             The stored trace, decoded anew in each call.
         """
         if entry.digest in self._sprouts:
-            program = self._load(entry.digest)
+            program = self.load(entry.digest)
             return Trace.of_seed(program, entry.seed)
         return Trace.from_text(self._database.program(entry.digest).trace)
 
@@ -319,9 +308,14 @@ class Corpus:
 
     def get(self, digest: str) -> Program:
         """A private copy of a donor."""
-        return self._load(digest).clone()
+        return self.load(digest).clone()
 
-    def _load(self, digest: str) -> Program:
+    def load(self, digest: str) -> Program:
+        """The program of a digest; shared, so clone it before editing.
+
+        Args:
+            digest: of a program of the database, or of one of one node.
+        """
         if digest in self._sprouts:
             return sprouts()[self._sprouts[digest].seed]
         kept = self._decoded.get(digest)
@@ -353,8 +347,8 @@ class Corpus:
             InvalidProgram: they make another program, as those of another version of irfuzz may.
         """
         trace = Trace.from_text(row.trace)
-        donors = FixedDonors({origin.digest: self._load(origin.digest) for origin in trace.donors})
-        program = replay(self._load(trace.seed.digest), trace.edits, load_specs(), donors)
+        donors = FixedDonors({origin.digest: self.load(origin.digest) for origin in trace.donors})
+        program = replay(self.load(trace.seed.digest), trace.edits, load_specs(), donors)
         if program.digest != row.digest:
             raise InvalidProgram(f"program {row.digest}: its edits, made by irfuzz {trace.irfuzz}, make another one")
         return program
@@ -365,25 +359,6 @@ class Corpus:
         self._held += size
         while self._held > DECODED and len(self._decoded) > 1:
             self._held -= self._decoded.popitem(last=False)[1][1]
-
-
-def know_all(database: Database, holders: FeatureHolders, load: Callable[[str], Program] | None = None) -> None:
-    """Read programs that the index does not know, seeds and what older versions stored, and add them to it.
-
-    Args:
-        database: of the campaign.
-        holders: give features their keys.
-        load: gives the program of a digest (default: read from the database).
-    """
-    load = load or Corpus(database)._load  # noqa: SLF001 - of this module
-    for number in database.index.unknown():
-        row = database.numbered(number)
-        program = load(row.digest)
-        keys, cost = holders.keys(features(program)), cost_of(program)
-        nodes, original = len(program.nodes()), not row.parent
-        database.index.add(
-            [IndexRow(number, row.digest, row.seed, original, row.features, nodes, cost, keys.tobytes())]
-        )
 
 
 def _measured(decode: Callable[[], Program]) -> tuple[Program, int]:

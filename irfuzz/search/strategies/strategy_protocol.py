@@ -64,6 +64,7 @@ class Search(Protocol):
     name: ClassVar[str]
     mutators: ClassVar[tuple[str, ...] | None]
     sprouts: ClassVar[bool]
+    culls: ClassVar[bool]
 
     def choose(self, parents: Sequence[P], choices: Choices) -> P:
         """The next parent, of those that were kept so far.
