@@ -4,7 +4,7 @@ A row tells how many programs both good targets ran (and how many they ran besid
 row), by what the bad one is named, by how much the campaign was longer than its time, and what was left: processes,
 scratch folders, files outside the campaign's folder, descriptors of its job that came to stay. A row is bad if fewer
 than ``--least`` programs were run, if a fault that shows is not named, if the campaign was more than ten seconds longer
-than its time, or if anything is left.
+than its time, or if anything is left. How busy the machine was stands in the last line.
 
 Run ``python -m benchmarks.bad_targets [--time 20] [--reduce 3] [--only NAME ...] [--json FILE]``; nothing else
 should use the processor. Exit code 1 if a row is bad.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -170,7 +171,7 @@ def _row(bad: BadTarget, seen: Seen, seconds: float, least: int, *, gone: bool) 
     blamed = [name for name in ("crash", "hang", "memory", "protocol") if name in named and not bad.symptoms]
     wrong = (
         (starts and programs < least, f"{programs} programs"),
-        (bad.symptoms and not any(symptom in named for symptom in bad.symptoms), "not named"),
+        (bad.symptoms and not any(name in named for name in (*bad.symptoms, "no answer yet from")), "not named"),
         (blamed, f"blamed for what it does not do: {', '.join(blamed)}"),
         (over > OVER, f"{over:.1f} s over"),
         (left, "something is left"),
@@ -227,7 +228,8 @@ def main(words: Sequence[str] | None = None) -> int:
         if args.json:
             args.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
     wrong = sum(bool(row.bad) for row in rows)
-    print(f"{len(rows) - wrong} of {len(rows)} targets were survived, named, and left nothing")
+    load = f"load {os.getloadavg()[2]:.1f} on {os.cpu_count()} cores"
+    print(f"{len(rows) - wrong} of {len(rows)} targets were survived, named, and left nothing; {load}")
     return 1 if wrong else 0
 
 
