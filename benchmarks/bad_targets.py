@@ -31,6 +31,9 @@ OVER = 10.0
 KEPT = 16
 """Descriptors that a job may have more in the last third of its time than in the second."""
 
+HARM = ("crash", "hang", "memory", "protocol")
+"""Symptoms that good targets do not show here; what else they are found to do wrong is what campaigns are for."""
+
 GOOD = "reference,onnxruntime:disabled"
 
 HARMLESS = "Nothing"
@@ -166,9 +169,9 @@ def _row(bad: BadTarget, seen: Seen, seconds: float, least: int, *, gone: bool) 
     left = [*seen.processes, *seen.scratch, *(f"{name} ({size} bytes)" for name, size in seen.outside.items())]
     grown = seen.descriptors[1] - seen.descriptors[0]
     starts = bad.file in ("hostile.py", "faults.py")
-    others = {f["target"] for f in told.get("list", ()) if bad.source not in f["target"] and not f["known"]}
+    others = {f["target"] for f in told.get("list", ()) if bad.source not in f["target"] and f["symptom"] in HARM}
     faults = [*told.get("faults", ())]
-    blamed = [name for name in ("crash", "hang", "memory", "protocol") if name in named and not bad.symptoms]
+    blamed = [name for name in HARM if name in named and not bad.symptoms]
     wrong = (
         (starts and programs < least, f"{programs} programs"),
         (bad.symptoms and not any(name in named for name in (*bad.symptoms, "no answer yet from")), "not named"),
