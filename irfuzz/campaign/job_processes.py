@@ -14,13 +14,16 @@ from pathlib import Path
 
 from irfuzz.campaign.config import Layout
 from irfuzz.errors import InternalError, UsageError
-from irfuzz.isolate.linux import descendants, kill, signal_name
+from irfuzz.isolate.linux import descendants, is_running, kill, signal_name
 
 USAGE = 2
 """Exit code of a job that the user can do something about; its last line says what."""
 
 RESTARTS = 5
 """How often in a row a job may die before it has judged a program; then the campaign gives up."""
+
+GONE_SECONDS = 2.0
+"""How long processes below a killed job may take to go, which were killed too."""
 
 START = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
@@ -147,11 +150,22 @@ class Processes:
             for process in self._running.values():
                 process.wait(max(0.0, deadline - time.monotonic()))
         killed = [number for number, process in self._running.items() if process.poll() is None]
+        left: list[int] = []
         for number in killed:
             below = descendants(self._running[number].pid)
             self._running[number].kill()
             self._running[number].wait()
             for pid in below:  # who hangs in an import does not see that the job is gone
                 kill(pid)
+            left += below
         self._running.clear()
+        if left:
+            _wait_until_gone(left)
         return killed
+
+
+def _wait_until_gone(pids: list[int]) -> None:
+    """Wait for processes that were killed: until then they hold their scratch folders, which nobody could remove."""
+    deadline = time.monotonic() + GONE_SECONDS
+    while any(map(is_running, pids)) and time.monotonic() < deadline:
+        time.sleep(0.01)

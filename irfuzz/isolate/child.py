@@ -139,7 +139,7 @@ def _watched(handler: Any) -> Any:
     return TracedHandler(handler, names.split(os.pathsep))
 
 
-def _serve(transport: Any, handler: ModuleType, data: socket.socket, log_fd: int, request_bytes: int) -> int:
+def _serve(transport: Any, handler: Any, data: socket.socket, log_fd: int, request_bytes: int) -> int:
     reader = transport.FrameReader(data.recv_into, request_bytes)
     while True:
         try:
@@ -159,7 +159,7 @@ def _serve(transport: Any, handler: ModuleType, data: socket.socket, log_fd: int
 
 
 def _answer(
-    transport: Any, handler: ModuleType, request_id: int, message: dict[str, Any], values: list[Any], log_fd: int
+    transport: Any, handler: Any, request_id: int, message: dict[str, Any], values: list[Any], log_fd: int
 ) -> list[Any]:
     """Run the handler and encode what it says or raises."""
     began = time.perf_counter()

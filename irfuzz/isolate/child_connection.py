@@ -47,7 +47,7 @@ class ChildConnection:
         Raises:
             StartError, ZygoteGone: there is no child.
         """
-        cwd.mkdir()
+        cwd.mkdir(parents=True)  # a child before it may have removed the worker's folder
         self.cwd = cwd
         self.served = 0
         self.warm = False

@@ -95,6 +95,14 @@ def resident(pid: int) -> int:
         return 0
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process runs; one that has ended, and gave its files and locks back, does not, be it reaped or not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except (OSError, IndexError):
+        return False
+
+
 def delays(pid: int) -> dict[int, int]:
     """Nanoseconds that each thread of a process was ready to run and had no processor, by thread; empty if unknown.
 

@@ -210,3 +210,28 @@ def test_those_that_take_longer_are_killed_with_all_below(
     assert ends.told == [signal.SIGTERM]
     assert killed == [-hangs.pid, -hangs.pid - 1]
     assert len(jobs.all) == 0
+
+
+@pytest.mark.parametrize(("looks", "waits"), [(3, 3), (500, 200)])
+def test_those_that_were_killed_are_waited_for_but_not_for_long(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, looks: int, waits: int
+) -> None:
+    """The kernel gives back what a process holds some time after it was killed."""
+    now, asked = [100.0], [0]
+
+    def is_running(pid: int) -> bool:
+        asked[0] += 1
+        return asked[0] <= looks
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(job_processes, "descendants", lambda pid: [-pid])
+    monkeypatch.setattr(job_processes, "kill", lambda pid: None)
+    monkeypatch.setattr(job_processes, "is_running", is_running)
+    monkeypatch.setattr(job_processes, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    jobs.all.start(0)
+    jobs.made[0].after_term = None
+    monkeypatch.setattr(Process, "wait", lambda self, timeout=None: None)
+    assert jobs.all.end(0.0) == [0]
+    assert round((now[0] - 100.0) / 0.01) == pytest.approx(waits, abs=1)

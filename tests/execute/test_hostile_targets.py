@@ -44,5 +44,7 @@ def test_harm_is_named_and_nothing_of_it_is_left(
             (result,) = runner.run(MODEL, INPUTS)
             assert result.exit is expected, result.error
             assert says in result.error
+        (result,) = runner.run_fresh(MODEL, INPUTS)
+        assert result.exit is expected, result.error
     assert list(tmp_path.iterdir()) == []
     assert source.read_bytes() == before

@@ -68,6 +68,17 @@ def test_children_are_found_on_kernels_with_and_without_a_list_of_them() -> None
     assert linux.children(process.pid) == []
 
 
+def test_a_process_that_has_ended_does_not_run_though_nobody_has_reaped_it() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert linux.is_running(process.pid)
+        process.kill()
+        end = time.monotonic() + 10
+        while linux.is_running(process.pid):
+            assert time.monotonic() < end
+        process.wait()
+        assert not linux.is_running(process.pid)
+
+
 def test_other_programs_inherit_nothing(worker: Worker) -> None:
     worker.call({"do": "echo"})
     script = "import os; print(*(os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if int(n) > 2 "
