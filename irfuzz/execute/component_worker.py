@@ -37,7 +37,7 @@ class ComponentWorker:
         self.before: list[str] = []
         self._history: deque[str] = deque(maxlen=HISTORY)
         env = {**adapter.env, **(watching(adapter) if lines else {})}
-        spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, env)
+        spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, env, adapter.allowed)
         self._worker = Worker(spec, limits)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"irfuzz-{adapter.component}")
         self._limits = limits

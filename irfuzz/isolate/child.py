@@ -16,7 +16,6 @@ import socket
 import sys
 import time
 import traceback
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -72,8 +71,6 @@ def _limit(setup: dict[str, Any]) -> None:
         # Private writable memory only: RLIMIT_AS would count the address space that CUDA and allocators merely reserve.
         # The hard limit stays, so that an answer can still be made after memory ran out.
         lower_limit(resource.RLIMIT_DATA, setup["data_bytes"], hard=False)
-    with contextlib.suppress(OSError), Path("/proc/self/oom_score_adj").open("w") as file:
-        file.write("1000")  # Should the machine run out of memory, this process is the one to go.
 
 
 def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd: int, setup: dict[str, Any]) -> None:

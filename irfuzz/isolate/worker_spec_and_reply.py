@@ -38,6 +38,8 @@ class WorkerSpec:
         preload: modules that are imported once, before any fork.
         python: interpreter of the component's environment (Python 3.7 or newer with numpy).
         env: environment variables on top of irfuzz's own and of ``worker.SINGLE_THREADED``.
+        allowed: what the sandbox leaves to it (docs/security.md): ``network``, ``files`` (it may change all that the
+            user may), ``home`` (the user's own), or paths that it may change.
     """
 
     name: str
@@ -45,6 +47,7 @@ class WorkerSpec:
     preload: tuple[str, ...] = ()
     python: str = sys.executable
     env: Mapping[str, str] = field(default_factory=dict)
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
