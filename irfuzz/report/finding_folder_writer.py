@@ -18,7 +18,7 @@ import onnx
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported
 from irfuzz.execute.adapters.input_shape_freezing import settled
-from irfuzz.execute.adapters.plugin import PluginAdapter
+from irfuzz.execute.adapters.plugin import allowed_to
 from irfuzz.execute.adapters.tool_made_model_runs import BEFORE
 from irfuzz.execute.run_types import Exit, Stage
 from irfuzz.export.lowerings import LOWERINGS
@@ -309,8 +309,8 @@ def _tells_error(finding: Finding, told: str) -> bool:
 
 def _left_to(finding: Finding) -> list[str]:
     """What a sandbox leaves to the classes of the user's that a finding's script runs."""
-    classes = [PluginAdapter(run.name, str(run.options["class"])) for run in finding.runs if "class" in run.options]
-    return [word for adapter in classes for word in adapter.allowed]
+    classes = [(run.name, str(run.options["class"])) for run in finding.runs if "class" in run.options]
+    return [word for name, source in classes for word in allowed_to(name, source)]
 
 
 def write_shown(

@@ -168,6 +168,19 @@ class PluginAdapter:
         return message, [model, *inputs.values()]
 
 
+def allowed_to(name: str, source: str) -> tuple[str, ...]:
+    """What the sandbox leaves to a class of the user's.
+
+    Args:
+        name: of the target.
+        source: where the class is.
+
+    Raises:
+        UsageError: what it says is nothing that a sandbox knows.
+    """
+    return PluginAdapter(name, source).allowed
+
+
 def _said_in(statement: ast.ClassDef, target: str) -> tuple[str, ...]:
     """The value of ``irfuzz_allow`` in a class.
 
