@@ -44,6 +44,37 @@ class LossyLog(io.RawIOBase):
         return memoryview(data).nbytes
 
 
+class BoundedHandler:
+    """A handler that raises ``NotImplementedError`` instead of giving values that take too many bytes.
+
+    Args:
+        handler: what answers; it is asked for everything else, too.
+        most: bytes; ``None`` for no limit.
+    """
+
+    def __init__(self, handler: Any, most: int | None) -> None:
+        self._handler = handler
+        self._most = most
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._handler, name)
+
+    def handle(self, request: dict[str, Any], values: list[Any]) -> Any:
+        answer = self._handler.handle(request, values)
+        if self._most is not None and isinstance(answer, tuple) and answer:
+            size = _size(answer[-1])
+            if size > self._most:
+                raise NotImplementedError(f"outputs of {size >> 20} MiB; at most {self._most >> 20} MiB are compared")
+        return answer
+
+
+def _size(value: Any) -> int:
+    """Bytes of what a handler gives; what is no value has none."""
+    if isinstance(value, list):
+        return sum(map(_size, value))
+    return len(value) if isinstance(value, bytes) else getattr(value, "nbytes", 0)
+
+
 def _redirect(log_fd: int) -> None:
     """Let file descriptors 0, 1 and 2 be nothing, the log and the log."""
     null = os.open(os.devnull, os.O_RDONLY)
@@ -81,14 +112,14 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         handler: the loaded handler file.
         data: stream socket to the parent.
         log_fd: takes standard output and error.
-        setup: ``cwd``, ``file_bytes``, ``data_bytes`` (or ``None``), ``request_bytes``.
+        setup: ``cwd``, ``file_bytes``, ``data_bytes`` and ``result_bytes`` (or ``None``), ``request_bytes``.
     """
     code = 1
     try:
         os.chdir(setup["cwd"])
         _redirect(log_fd)
         _limit(setup)
-        served = _watched(handler)
+        served = BoundedHandler(_watched(handler), setup["result_bytes"])
         faulthandler.enable(file=2, all_threads=False)
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
         code = _serve(transport, served, data, log_fd, setup["request_bytes"])
@@ -112,7 +143,7 @@ def _watched(handler: Any) -> Any:
     return TracedHandler(handler, names.split(os.pathsep))
 
 
-def _serve(transport: Any, handler: ModuleType, data: socket.socket, log_fd: int, request_bytes: int) -> int:
+def _serve(transport: Any, handler: Any, data: socket.socket, log_fd: int, request_bytes: int) -> int:
     reader = transport.FrameReader(data.recv_into, request_bytes)
     while True:
         try:
@@ -132,7 +163,7 @@ def _serve(transport: Any, handler: ModuleType, data: socket.socket, log_fd: int
 
 
 def _answer(
-    transport: Any, handler: ModuleType, request_id: int, message: dict[str, Any], values: list[Any], log_fd: int
+    transport: Any, handler: Any, request_id: int, message: dict[str, Any], values: list[Any], log_fd: int
 ) -> list[Any]:
     """Run the handler and encode what it says or raises."""
     began = time.perf_counter()

@@ -251,6 +251,7 @@ class ZygoteClient:
             {
                 "op": "fork", "cwd": str(cwd), "file_bytes": self._limits.file_bytes,
                 "memory_bytes": self._limits.memory_bytes, "request_bytes": 1 << 40,
+                "result_bytes": self._limits.result_bytes,
             },
             [data_fd, log_fd],
         )  # fmt: skip
