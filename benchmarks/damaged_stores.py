@@ -53,7 +53,7 @@ ODD: tuple[Any, ...] = (
 """What stands in place of a value of JSON."""
 
 
-RESUMED_SECONDS = 60
+RESUMED_SECONDS = 120
 """For a campaign of two seconds on a busy machine."""
 
 BLEND = """\
