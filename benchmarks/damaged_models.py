@@ -193,6 +193,7 @@ def hostile() -> dict[str, bytes]:
     keep("OneHot of 2^33", [call("OneHot", ["i", "s", "v"], ["y"])], given)
     grown = [call("Concat", [f"v{i}"] * 8, [f"v{i + 1}"], axis=0) for i in range(14)]
     keep("eightfold Concat, fourteen times", [call("Identity", ["x"], ["v0"]), *grown, call("Relu", ["v14"], ["y"])])
+    _keep_more_that_cannot_be_held(keep, found)
     deep: Any = None
     for _ in range(150):
         inner = (
@@ -219,6 +220,54 @@ def hostile() -> dict[str, bytes]:
             nested = block(block_tag(number), nested)
     found["three thousand graphs in one another"] = b"\x08\x08" + block(block_tag(7), nested)
     return found
+
+
+def _keep_more_that_cannot_be_held(keep: Callable[..., None], found: dict[str, bytes]) -> None:
+    """Sizes that only a run knows, bodies that grow, and what is just small enough to be tried."""
+    call = helper.make_node
+
+    def numbers(name: str, *values: int) -> Any:
+        return numpy_helper.from_array(np.array(values, np.int64), name)
+
+    def body(nodes: Sequence[Any], outputs: Sequence[str]) -> Any:
+        kinds = {"i": TensorProto.INT64, "c": TensorProto.BOOL}
+        given = [helper.make_tensor_value_info(n, kinds[n], []) for n in ("i", "c")]
+        shapes: dict[str, list[Any]] = {"c_": []}
+        made = [
+            helper.make_tensor_value_info(
+                n, TensorProto.BOOL if n == "c_" else TensorProto.FLOAT, shapes.get(n, [None, None])
+            )
+            for n in outputs
+        ]
+        carried = helper.make_tensor_value_info("v", TensorProto.FLOAT, [None, None])
+        return helper.make_graph([call("Identity", ["c"], ["c_"]), *nodes], "body", [*given, carried], made)
+
+    trips = numpy_helper.from_array(np.array(2**40, np.int64), "n")
+    loop = body([call("Identity", ["v"], ["w"]), call("Identity", ["v"], ["k"])], ["c_", "w", "k"])
+    keep("Loop of 2^40 trips", [call("Loop", ["n", "", "x"], ["z", "y"], body=loop)], [trips], rank=3)
+    forty = numpy_helper.from_array(np.array(40, np.int64), "n")
+    doubled = body([call("Concat", ["v", "v"], ["w"], axis=0)], ["c_", "w"])
+    keep("Loop that doubles forty times", [call("Loop", ["n", "", "x"], ["y"], body=doubled)], [forty])
+    keep("Resize to many gigabytes", [call("Resize", ["x", "", "", "s"], ["y"])], [numbers("s", 60_000, 90_000)])
+    sizes = [call("Mul", ["s", "s"], ["t"]), call("Expand", ["x", "t"], ["y"])]
+    keep("Expand to sizes that a run computes", sizes, [numbers("s", 70_000, 1)])
+    element = helper.make_tensor_value_info("e", TensorProto.FLOAT, [3])
+    scanned = helper.make_graph(
+        [call("Relu", ["e"], ["f"])], "body", [element], [helper.make_tensor_value_info("f", TensorProto.FLOAT, [3])]
+    )
+    rows = [call("Expand", ["x", "s"], ["t"]), call("Scan", ["t"], ["y"], body=scanned, num_scan_inputs=1)]
+    keep("Scan of 2^33 rows", rows, [numbers("s", 2**33, 3)])
+    for bits in (26, 28):
+        # Held by a component, and in each of its answers.
+        keep(f"Expand to 3 times 2^{bits} elements", [call("Expand", ["x", "s"], ["y"])], [numbers("s", 2**bits, 3)])
+    huge = onnx.load_model_from_string(MINIMAL)
+    for side, value in zip((2**20, 2**20), (huge.graph.input[0], huge.graph.output[0]), strict=True):
+        del value.type.tensor_type.shape.dim[:]
+        for _ in range(2):
+            value.type.tensor_type.shape.dim.add().dim_value = side
+    found["an input of 2^40 elements"] = huge.SerializeToString()
+    grid = [call("Expand", ["x", "s"], ["t"]), call("ReduceSum", ["t"], ["y"], keepdims=1)]
+    keep("a sum of 3 times 2^28 elements", grid, [numbers("s", 2**28, 3)])
 
 
 def as_bytes(data: bytes) -> str:

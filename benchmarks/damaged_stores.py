@@ -16,10 +16,12 @@ import collections
 import contextlib
 import io
 import json
+import os
 import random
 import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -50,6 +52,35 @@ ODD: tuple[Any, ...] = (
 )
 """What stands in place of a value of JSON."""
 
+
+RESUMED_SECONDS = 120
+"""For a campaign of two seconds on a busy machine."""
+
+BLEND = """\
+op = "Blend"
+domain = "test.custom"
+doc = "Blend-1: alpha parts of one value, and the rest of another"
+
+[schema]
+inputs = [{ name = "X", type = "T" }, { name = "Y", type = "T" }]
+outputs = [{ name = "Z", type = "T" }]
+types = { T = ["tensor(float)", "tensor(double)"] }
+attributes = { alpha = { type = "FLOAT", default = 0.5 } }
+
+[dims]
+X = "broadcast(*S)"
+Y = "broadcast(*S)"
+
+[attrs]
+alpha = { range = [0.0, 1.0], at_least = 0, at_most = 1, invalid = [-1.0, 2.0] }
+
+[results]
+Z = "broadcast(*S)"
+
+[numerics]
+kind = "elementwise"
+"""
+"""As in docs/extending.md."""
 
 PROGRESS = re.compile("irfuzz: (reading|[0-9])")
 """Lines that a command tells while it works."""
@@ -200,6 +231,24 @@ def database_coverage(folder: Path, rng: random.Random) -> str:
     return command("coverage", folder / "campaign")
 
 
+def resume(folder: Path, rng: random.Random) -> str:
+    """A campaign with a damaged database goes on, or ends in one line."""
+    from irfuzz.shipped_folders import seeds_dir
+
+    damaged(folder / "campaign" / "campaign.sqlite", rng)
+    words = ["fuzz", seeds_dir() / "text.onnx", "--out", folder / "campaign", "--targets", "reference,numpy:eager"]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "irfuzz", *map(str, words), "--time", "2s", "--jobs", "1", "--quiet"],
+        capture_output=True, text=True, check=False, timeout=RESUMED_SECONDS,
+    )  # fmt: skip
+    errors = [line for line in done.stderr.splitlines() if line.startswith("irfuzz: error")]
+    if done.returncode in (0, 1):
+        return "answered"
+    if done.returncode == 2 and len(errors) == 1:
+        return "error"
+    return f"BAD exit {done.returncode}: {' | '.join(done.stderr.splitlines())[-300:]}"
+
+
 def index(folder: Path, rng: random.Random) -> str:
     """A folder of seeds with a damaged index."""
     damaged(folder / "seeds" / "index.toml", rng)
@@ -228,6 +277,23 @@ def operators(folder: Path, rng: random.Random) -> str:
     damaged(rng.choice(sorted((folder / "ops").rglob("*.toml"))), rng)
     specs = Specs(folder / "ops")
     return f"answered{'' if list(specs.overlaid(17)) else ', and has no operator'}"
+
+
+def user_operators(folder: Path, rng: random.Random) -> str:
+    """A damaged file of the user's, of ``IRFUZZ_OPS``, which a process reads when it first asks for an operator."""
+    (folder / "own").mkdir()
+    (folder / "own" / "Blend.toml").write_text(BLEND)
+    damaged(folder / "own" / "Blend.toml", rng)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "irfuzz", "ops", "test.custom.Blend"],
+        capture_output=True, text=True, check=False, env={**os.environ, "IRFUZZ_OPS": str(folder / "own")},
+    )  # fmt: skip
+    lines = done.stderr.splitlines()
+    if done.returncode == 0:
+        return "answered"
+    if done.returncode == 2 and len(lines) == 1:
+        return "error"
+    return f"BAD exit {done.returncode}, {len(lines)} lines: {' | '.join(lines)[-300:]}"
 
 
 def known(folder: Path, rng: random.Random) -> str:
@@ -260,13 +326,19 @@ KINDS: dict[str, Callable[[Path, random.Random], str]] = {
         finding_list,
         database_list,
         database_coverage,
+        resume,
         index,
         project,
         operators,
+        user_operators,
         known,
         baseline,
     )
 }
+
+
+SEPARATE = {"resume": 10, "user_operators": 3}
+"""Kinds that start processes of their own, without this one's limit of memory, and of how many cases one is run."""
 
 
 def case(campaign: Path, kind: str, name: str) -> str:
@@ -278,7 +350,7 @@ def case(campaign: Path, kind: str, name: str) -> str:
         if kind in ("trace", "finding"):
             chosen = random.Random(name).choice(sorted(p.parent for p in (campaign / "findings").glob("*/trace.json")))
             shutil.copytree(chosen, folder / "finding")
-        if kind.startswith(("finding_list", "database", "baseline")):
+        if kind.startswith(("finding_list", "database", "baseline", "resume")):
             shutil.copytree(
                 campaign, folder / "campaign", ignore=shutil.ignore_patterns("logs", "*.lock", "*.onnx", "*.npz")
             )
@@ -304,7 +376,10 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         for number in range(given.count):
             for kind in given.only or KINDS:
-                answer = server.ask(case, given.campaign, kind, f"{given.seed}/{kind}/{number}")
+                if kind in SEPARATE and number % SEPARATE[kind]:
+                    continue
+                asked = (given.campaign, kind, f"{given.seed}/{kind}/{number}")
+                answer = case(*asked) if kind in SEPARATE else server.ask(case, *asked)
                 counts[kind, answer] += 1
                 if answer.startswith("BAD") and counts[kind, answer] == 1:
                     print(f"{kind} {number}: {answer}", flush=True)

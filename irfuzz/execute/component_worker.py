@@ -22,6 +22,10 @@ from irfuzz.isolate import Limits, Reply, Worker, WorkerSpec
 
 _T = TypeVar("_T")
 
+SHARE_OF_RESULTS = 32
+"""What a component may hold, over what it may answer: irfuzz holds an answer of each target, and several of one in
+float64, where they are compared."""
+
 HISTORY = 64
 """How many requests before the last one are remembered for a child."""
 
@@ -37,8 +41,9 @@ class ComponentWorker:
         self.before: list[str] = []
         self._history: deque[str] = deque(maxlen=HISTORY)
         env = {**adapter.env, **(watching(adapter) if lines else {})}
-        spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, env)
-        self._worker = Worker(spec, limits)
+        spec = WorkerSpec(adapter.component, adapter.handler, adapter.preload, interpreter, env, adapter.allowed)
+        most = None if limits.memory_bytes is None else limits.memory_bytes // SHARE_OF_RESULTS
+        self._worker = Worker(spec, replace(limits, result_bytes=most))
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"irfuzz-{adapter.component}")
         self._limits = limits
         self._last: Future[Any] | None = None

@@ -17,6 +17,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.model_kind_detection import Kind, ModelSource
 from irfuzz.frontends.regular_file_opening import open_plain
 from irfuzz.isolate import Limits, Reply, StartError, Value, Worker, WorkerSpec
+from irfuzz.isolate.sandbox import WORDS
 
 _WORKERS = Path(__file__).parent / "workers"
 
@@ -34,6 +35,7 @@ class FrontEnd:
         needs: modules that must be installed.
         extras: what to install if one is not.
         preload: what the worker imports once, for all models.
+        allowed: what the sandbox leaves to the worker.
     """
 
     component: str
@@ -41,6 +43,7 @@ class FrontEnd:
     needs: tuple[str, ...] = ()
     extras: str = ""
     preload: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
 
 
 _TENSORFLOW = FrontEnd(
@@ -54,7 +57,8 @@ FRONT_ENDS: Mapping[Kind, FrontEnd] = {
         "torch.onnx", "torch.py", ("torch", "onnxscript"), "torch,converters", ("torch", "torch.onnx", "onnx")
     ),
     # Nothing before the fork: a module of the user's that dies on import must not take more with it.
-    "factory": FrontEnd("the factory", "user_model_factory.py"),
+    # It is the user's own program, which may fetch weights and keep them.
+    "factory": FrontEnd("the factory", "user_model_factory.py", allowed=WORDS),
 }
 """By kind; ``onnx`` needs none."""
 
@@ -63,7 +67,7 @@ RUNTIME = FrontEnd(
 )
 """Types the values of operators that irfuzz has no schema for."""
 
-SCRIPT = FrontEnd("the script", "user_sample_function.py")
+SCRIPT = FrontEnd("the script", "user_sample_function.py", allowed=WORDS)
 """Runs functions of users that give samples."""
 
 _NAMED = {
@@ -199,7 +203,9 @@ class Converters:
             env = {"KERAS_BACKEND": "tensorflow", "CUDA_VISIBLE_DEVICES": "-1"}
             if not front_end.preload:
                 env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
-            spec = WorkerSpec(front_end.component, _WORKERS / front_end.handler, preload=front_end.preload, env=env)
+            spec = WorkerSpec(
+                front_end.component, _WORKERS / front_end.handler, front_end.preload, env=env, allowed=front_end.allowed
+            )
             worker = self._workers[front_end] = Worker(spec, self._limits)
         return worker
 

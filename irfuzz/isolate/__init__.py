@@ -12,8 +12,8 @@ What every file relies on:
   ``error``, ``crash``, ``exited``, ``hang``, ``memory`` or ``protocol``. It raises ``StartError`` only if no request
   could ever work.
 * Nothing is pickled. Values travel as frames of JSON and raw bytes, and a length is checked before memory is taken.
-* The files that run on the other side (``zygote``, ``child``, ``transport``, ``linux``, ``line_tracer``) need only
-  Python 3.7, and numpy at most; they are loaded by path, since the component's interpreter has no irfuzz.
+* The files that run on the other side (``zygote``, ``child``, ``sandbox``, ``transport``, ``linux``, ``line_tracer``)
+  need only Python 3.7, and numpy at most; they are loaded by path, since the component's interpreter has no irfuzz.
 * Time is measured by the parent, without what the child waited for a processor, so that a busy machine makes no hangs.
 * All processes end with irfuzz, also after ``kill -9``. A worker belongs to one thread of one process.
 * If a reply comes with ``served > 0``, an earlier request may be the cause; ``fresh=True`` asks a new child.
@@ -27,6 +27,8 @@ The way through the files:
 * ``exit_classification`` makes a ``Reply`` of what happened; ``output_log`` keeps what the child printed.
 * ``stray_processes`` ends what outlives a zygote that was killed, in processes that adopt orphans, as jobs do.
 * ``scratch_folder`` makes folders that are removed with the process that holds them, or by the next campaign.
+* ``sandbox`` takes network, home and files from a process as far as the kernel allows; ``sandbox_report`` tells what
+  holds here, and has what the user leaves to workers.
 * ``linux`` has the system calls that Python lacks, ``guard`` runs a whole command so that all of its processes end with
   it, and ``line_tracer`` counts lines of Python code that run for the first time.
 
@@ -36,8 +38,7 @@ To add a limit, add a field to ``Limits``; the parent keeps it in ``child_connec
 To run a new component, write a handler file and a ``WorkerSpec``; nothing changes here.
 
 Do not import irfuzz, or syntax of a newer Python, into a file that a worker runs: ``tests/isolate/test_old_python.py``
-checks that. Do not trust a size that a child reports. This protects against accidents and not against attackers: a
-child has the rights of the user.
+checks that. Do not trust a size that a child reports. docs/security.md says what a child may still do to the user.
 """
 
 from __future__ import annotations

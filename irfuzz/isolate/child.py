@@ -16,7 +16,6 @@ import socket
 import sys
 import time
 import traceback
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -43,6 +42,37 @@ class LossyLog(io.RawIOBase):
         with contextlib.suppress(OSError):
             os.write(self._fd, data)
         return memoryview(data).nbytes
+
+
+class BoundedHandler:
+    """A handler that raises ``NotImplementedError`` instead of giving values that take too many bytes.
+
+    Args:
+        handler: what answers; it is asked for everything else, too.
+        most: bytes; ``None`` for no limit.
+    """
+
+    def __init__(self, handler: Any, most: int | None) -> None:
+        self._handler = handler
+        self._most = most
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._handler, name)
+
+    def handle(self, request: dict[str, Any], values: list[Any]) -> Any:
+        answer = self._handler.handle(request, values)
+        if self._most is not None and isinstance(answer, tuple) and answer:
+            size = _size(answer[-1])
+            if size > self._most:
+                raise NotImplementedError(f"outputs of {size >> 20} MiB; at most {self._most >> 20} MiB are compared")
+        return answer
+
+
+def _size(value: Any) -> int:
+    """Bytes of what a handler gives; what is no value has none."""
+    if isinstance(value, list):
+        return sum(map(_size, value))
+    return len(value) if isinstance(value, bytes) else getattr(value, "nbytes", 0)
 
 
 def _redirect(log_fd: int) -> None:
@@ -72,8 +102,6 @@ def _limit(setup: dict[str, Any]) -> None:
         # Private writable memory only: RLIMIT_AS would count the address space that CUDA and allocators merely reserve.
         # The hard limit stays, so that an answer can still be made after memory ran out.
         lower_limit(resource.RLIMIT_DATA, setup["data_bytes"], hard=False)
-    with contextlib.suppress(OSError), Path("/proc/self/oom_score_adj").open("w") as file:
-        file.write("1000")  # Should the machine run out of memory, this process is the one to go.
 
 
 def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd: int, setup: dict[str, Any]) -> None:
@@ -84,14 +112,15 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         handler: the loaded handler file.
         data: stream socket to the parent.
         log_fd: takes standard output and error.
-        setup: ``cwd``, ``file_bytes``, ``data_bytes`` (or ``None``), ``request_bytes``.
+        setup: ``cwd``, ``file_bytes``, ``data_bytes`` and ``result_bytes`` (or ``None``), ``request_bytes``.
     """
     code = 1
     try:
         os.chdir(setup["cwd"])
         _redirect(log_fd)
         _limit(setup)
-        served = HandlerInOwnFolder(_watched(handler), setup["cwd"])
+        bounded = BoundedHandler(_watched(handler), setup["result_bytes"])
+        served = HandlerInOwnFolder(bounded, setup["cwd"])
         faulthandler.enable(file=2, all_threads=False)
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
         code = _serve(transport, served, data, log_fd, setup["request_bytes"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import select
@@ -68,6 +69,9 @@ class ChildConnection:
         finally:
             theirs.close()
         self.sock.settimeout(0)
+        with contextlib.suppress(OSError):  # already dead
+            # Should the machine run out of memory, this process is the one to go; its sandbox keeps it from saying so.
+            Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
         try:
             self._statm = os.open(f"/proc/{self.pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:  # already dead

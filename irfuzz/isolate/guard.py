@@ -6,6 +6,7 @@ Run by path in an interpreter of its own: standard library only, and ``linux.py`
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import resource
 import signal
@@ -20,7 +21,14 @@ SECONDS = 5.0
 """How long killed processes may take to go."""
 
 
-def guarded(command: Sequence[str], *, file_bytes: int | None = None, data_bytes: int | None = None) -> list[str]:
+def guarded(
+    command: Sequence[str],
+    *,
+    file_bytes: int | None = None,
+    data_bytes: int | None = None,
+    folder: Path | None = None,
+    allowed: Sequence[str] = (),
+) -> list[str]:
     """The words that run ``command`` under guard; to end it early, send SIGTERM to their process.
 
     The guard ends with this process, too: it must be started from here.
@@ -29,28 +37,28 @@ def guarded(command: Sequence[str], *, file_bytes: int | None = None, data_bytes
         command: program and arguments.
         file_bytes: longest file that it may write; ``None`` for no limit.
         data_bytes: private memory that each of its processes may take; it may raise that for itself.
+        folder: of its own, which is all that it may change, in a worker's sandbox; ``None`` for no sandbox.
+        allowed: what the sandbox leaves to it (``WorkerSpec.allowed``).
     """
     # Without site: an environment's start-up files take longer than everything else here.
     limits = [str(-1 if most is None else most) for most in (file_bytes, data_bytes)]
-    return [sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(os.getpid()), *limits, *command]
+    words = ["" if folder is None else str(folder), json.dumps([*allowed])]
+    return [sys.executable, "-I", "-S", str(Path(__file__).resolve()), str(os.getpid()), *limits, *words, *command]
 
 
-def main(parent: int, limits: tuple[int, int], command: Sequence[str]) -> int:
+def main(parent: int, limits: tuple[int, int], sandbox: tuple[str, list[str]], command: Sequence[str]) -> int:
     """Run a command, and end everything that it left behind.
 
     Args:
         parent: process id of who asked for it; nothing is run if that is gone.
         limits: bytes of a file, and of memory; -1 for none.
+        sandbox: the folder that the command may change, empty for no sandbox, and what is left to it.
         command: program and arguments.
 
     Returns:
         Its exit code; 128 + N if it died by signal N.
     """
-    spec = importlib.util.spec_from_file_location("irfuzz_isolate_linux", Path(__file__).with_name("linux.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    linux: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(linux)
+    linux = _beside("linux")
 
     def leave(_number: int, _frame: FrameType | None) -> None:
         linux.end_all_children(SECONDS)
@@ -62,8 +70,14 @@ def main(parent: int, limits: tuple[int, int], command: Sequence[str]) -> int:
     if os.getppid() != parent:
         return 128 + signal.SIGTERM
     file_bytes, data_bytes = limits
+    folder, allowed = sandbox
+    walls = _beside("sandbox")
+    writable = walls.writable_for(folder, allowed) if folder else None
+    if folder:
+        walls.confine_zygote(folder, allowed)
 
     def limit() -> None:
+        walls.confine_child(writable)
         if file_bytes >= 0:
             linux.lower_limit(resource.RLIMIT_FSIZE, file_bytes)
         if data_bytes >= 0:
@@ -74,5 +88,16 @@ def main(parent: int, limits: tuple[int, int], command: Sequence[str]) -> int:
     return code if code >= 0 else 128 - code
 
 
+def _beside(name: str) -> Any:
+    """A file of this folder as a module."""
+    spec = importlib.util.spec_from_file_location(f"irfuzz_isolate_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), (int(sys.argv[2]), int(sys.argv[3])), sys.argv[4:]))
+    _parent, _file, _data, _folder, _allowed, *_command = sys.argv[1:]
+    sys.exit(main(int(_parent), (int(_file), int(_data)), (_folder, json.loads(_allowed)), _command))

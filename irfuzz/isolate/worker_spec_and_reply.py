@@ -38,6 +38,8 @@ class WorkerSpec:
         preload: modules that are imported once, before any fork.
         python: interpreter of the component's environment (Python 3.7 or newer with numpy).
         env: environment variables on top of irfuzz's own and of ``worker.SINGLE_THREADED``.
+        allowed: what the sandbox leaves to it (docs/security.md): ``network``, ``files`` (it may change all that the
+            user may), ``home`` (the user's own), or paths that it may change.
     """
 
     name: str
@@ -45,6 +47,7 @@ class WorkerSpec:
     preload: tuple[str, ...] = ()
     python: str = sys.executable
     env: Mapping[str, str] = field(default_factory=dict)
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Limits:
         memory_bytes: memory of the child and its children over that of the zygote; ``None`` for no limit.
         start_seconds: wall time of all imports, and of ``warm()`` and ``describe()``.
         answer_bytes: longest answer that is accepted.
+        result_bytes: most bytes of the values of one request's answer; a handler that gives more has raised
+            ``NotImplementedError``, and they stay in the child. ``None`` for no limit of their own.
         file_bytes: longest file that a child may write.
         log_bytes: how much of what a child prints during one request is kept.
     """
@@ -64,6 +69,7 @@ class Limits:
     memory_bytes: int | None = 4 * GIB
     start_seconds: float = 120.0
     answer_bytes: int = GIB
+    result_bytes: int | None = None
     file_bytes: int = GIB
     log_bytes: int = 1 << 20
 

@@ -63,6 +63,7 @@ class Zygote:
         self.control = control
         self.setup = setup
         self.linux: Any = _load("irfuzz_isolate_linux", _HERE + "/linux.py")
+        self.sandbox: Any = _load("irfuzz_isolate_sandbox", _HERE + "/sandbox.py")
         self.parent = os.getppid()
         self.child: int | None = None
         self.wake, self.wake_write = os.pipe()
@@ -94,14 +95,22 @@ class Zygote:
         self.linux.signal_at_parents_death(signal.SIGTERM)
         self.linux.adopt_orphans()
 
+    def confine(self) -> None:
+        """Take from this process what no import needs, while there is one thread, and see what children may change."""
+        folder, allowed = self.setup["scratch"], self.setup["allowed"]
+        self.writable = self.sandbox.writable_for(folder, allowed)
+        self.sandbox.confine_zygote(folder, allowed)
+
     def imports(self) -> bool:
         """Import numpy, the preloaded modules and the handler; tell the parent what fails.
 
         Returns:
             Whether all are there.
         """
-        step = "numpy"
+        step = "its sandbox"
         try:
+            self.confine()
+            step = "numpy"
             self.say(op="importing", what=step)
             self.transport = _load("irfuzz_isolate_transport", _HERE + "/transport.py")
             self.serving: Any = _load("irfuzz_isolate_child", _HERE + "/child.py", _HERE)
@@ -230,6 +239,7 @@ class Zygote:
                 self.control.close()
                 os.close(self.wake)
                 os.close(self.wake_write)
+                self.sandbox.confine_child(self.writable)
                 self.serving.run(self.transport, self.handler, socket.socket(fileno=data_fd), log_fd, command)
             finally:
                 os._exit(1)

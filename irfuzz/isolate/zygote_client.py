@@ -17,6 +17,7 @@ from typing import Any
 from irfuzz import stop_request
 from irfuzz.isolate import linux, stray_processes
 from irfuzz.isolate.output_log import OutputLog
+from irfuzz.isolate.sandbox_report import allowed_to_all
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.isolate.worker_spec_and_reply import Limits, StartError, WorkerSpec
 from irfuzz.process_limits import on_memory
@@ -97,11 +98,13 @@ class ZygoteClient:
 
         Raises:
             StartError: the interpreter or the handler file cannot be run.
+            UsageError: what the user leaves to workers is not what can be left.
         """
         if not sys.platform.startswith("linux"):
             raise StartError(f"worker processes need Linux (memfd, prctl, /proc), this is {sys.platform}")
         if not spec.handler.is_file():
             raise StartError(f"worker {spec.name}: no handler file {spec.handler}")
+        allowed = [*spec.allowed, *allowed_to_all()]
         self._spec = spec
         self._limits = limits
         self._owner = os.getpid()
@@ -137,6 +140,7 @@ class ZygoteClient:
             "preload": list(spec.preload),
             "handler": str(spec.handler.resolve()),
             "scratch": str(self.scratch),
+            "allowed": allowed,
             "start_seconds": limits.start_seconds,
         }
         with contextlib.suppress(OSError):  # already dead: ``ready`` says why
@@ -247,6 +251,7 @@ class ZygoteClient:
             {
                 "op": "fork", "cwd": str(cwd), "file_bytes": self._limits.file_bytes,
                 "memory_bytes": self._limits.memory_bytes, "request_bytes": 1 << 40,
+                "result_bytes": self._limits.result_bytes,
             },
             [data_fd, log_fd],
         )  # fmt: skip

@@ -18,6 +18,7 @@ import onnx
 
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported
 from irfuzz.execute.adapters.input_shape_freezing import settled
+from irfuzz.execute.adapters.plugin import allowed_to
 from irfuzz.execute.adapters.tool_made_model_runs import BEFORE
 from irfuzz.execute.run_types import Exit, Stage
 from irfuzz.export.lowerings import LOWERINGS
@@ -306,6 +307,12 @@ def _tells_error(finding: Finding, told: str) -> bool:
     return kind in told and text[:ERROR] in told  # between them OpenVINO says where, which is not kept
 
 
+def _left_to(finding: Finding) -> list[str]:
+    """What a sandbox leaves to the classes of the user's that a finding's script runs."""
+    classes = [(run.name, str(run.options["class"])) for run in finding.runs if "class" in run.options]
+    return [word for name, source in classes for word in allowed_to(name, source)]
+
+
 def write_shown(
     folder: Path,
     finding: Finding,
@@ -332,8 +339,10 @@ def write_shown(
     def left() -> float:
         return max(0.0, min(seconds, until - time.monotonic()))
 
+    allowed = _left_to(finding)
+
     def shows() -> tuple[bool, str]:
-        return replays(folder, seconds=left(), python=python, limits=limits)
+        return replays(folder, seconds=left(), python=python, limits=limits, allowed=allowed)
 
     write_bundle(folder, finding)
     calls = None if (folder / "compare.py").exists() else _calls(folder, finding, left())

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from irfuzz.isolate import Limits, stray_processes
 from irfuzz.isolate.guard import guarded
+from irfuzz.isolate.sandbox_report import allowed_to_all
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.report.repro_scripts.code_templates import FROM_HERE
 
@@ -49,9 +50,18 @@ def copied(folder: Path) -> Generator[tuple[Path, Path]]:
 
 
 def run_script(
-    command: Sequence[str], work: Path, env: Mapping[str, str], *, seconds: float, limits: Limits = WORKER, errors: bool
+    command: Sequence[str],
+    work: Path,
+    env: Mapping[str, str],
+    *,
+    seconds: float,
+    limits: Limits = WORKER,
+    errors: bool,
+    allowed: Sequence[str] = (),
 ) -> ScriptEnd:
-    """Run a command in a working folder, with temporary files beside it, and end all that it started.
+    """Run a command in a working folder and a worker's sandbox, with temporary files beside it.
+
+    All that it started is ended with it.
 
     Args:
         command: program and arguments.
@@ -60,10 +70,17 @@ def run_script(
         seconds: after which it is ended.
         limits: of memory, beyond what a framework takes, and of files.
         errors: what it writes to standard error is part of its output.
+        allowed: what the sandbox leaves to it, beside what the user leaves to all workers.
     """
     data = None if limits.memory_bytes is None else limits.memory_bytes + IMPORTS
     process = stray_processes.start(
-        guarded(command, file_bytes=limits.file_bytes, data_bytes=data),
+        guarded(
+            command,
+            file_bytes=limits.file_bytes,
+            data_bytes=data,
+            folder=work.parent,
+            allowed=[*allowed, *allowed_to_all()],
+        ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
@@ -84,7 +101,14 @@ def run_script(
     return ScriptEnd(process.returncode, output)
 
 
-def replays(folder: Path, *, seconds: float, python: str = sys.executable, limits: Limits = WORKER) -> tuple[bool, str]:
+def replays(
+    folder: Path,
+    *,
+    seconds: float,
+    python: str = sys.executable,
+    limits: Limits = WORKER,
+    allowed: Sequence[str] = (),
+) -> tuple[bool, str]:
     """Run a folder's ``repro.py`` in a fresh process, on a copy of the folder.
 
     Args:
@@ -92,6 +116,7 @@ def replays(folder: Path, *, seconds: float, python: str = sys.executable, limit
         seconds: after which it is ended, and counts as not shown.
         python: the interpreter of the environment that holds the blamed version.
         limits: of memory, beyond what a framework takes, and of files.
+        allowed: what the sandbox leaves to it.
 
     Returns:
         Whether it said that the fault shows and exited with 1, and what it printed.
@@ -104,7 +129,7 @@ def replays(folder: Path, *, seconds: float, python: str = sys.executable, limit
     try:
         with copied(folder) as (own, work):
             command = [python, str(own / "repro.py")]
-            ended = run_script(command, work, env, seconds=seconds, limits=limits, errors=True)
+            ended = run_script(command, work, env, seconds=seconds, limits=limits, errors=True, allowed=allowed)
     except OSError as error:  # no room for temporary files is no room in the campaign's folder
         return False, f"it cannot be run: {error}"
     text = ended.output.decode(errors="replace")

@@ -283,7 +283,7 @@ def test_ctrl_c_prints_what_is_known(tmp_path: Path) -> None:
     path = write(tmp_path, "(float[1, 2] x) => (float[1, 2] y) { y = Tanh(x) }")
     slow = tmp_path / "slow.py"
     slow.write_text(
-        "import time\nimport numpy as np\n\n\nclass Slow:\n    count = 0\n\n"
+        "import time\nimport numpy as np\n\n\nclass Slow:\n    irfuzz_allow = ('files',)\n    count = 0\n\n"
         "    def run(self, model, inputs):\n        Slow.count += 1\n        if Slow.count > 1:\n"
         f"            open({str(tmp_path / 'busy')!r}, 'w').close()\n            time.sleep(60)\n"
         "        return {'y': np.tanh(inputs['x'])}\n"

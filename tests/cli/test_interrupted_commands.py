@@ -35,6 +35,7 @@ QUICK = {quick}
 
 
 class Slow:
+    irfuzz_allow = ("files",)
     calls = 0
 
     def run(self, model, inputs):

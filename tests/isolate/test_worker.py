@@ -52,7 +52,7 @@ def test_nothing_is_left_after_twenty_kills(many: WorkerSpec, gone: Callable[[li
         running = set(linux.descendants(os.getpid())) - set(before)
         assert len(running) == 2, "one zygote and one child"
         scratch = Path(worker.call({"do": "touch"}).response["cwd"]).parent
-        assert sorted(path.name for path in scratch.iterdir()) == [LOCK, "21"]
+        assert sorted(path.name for path in scratch.iterdir()) == [LOCK, "21", "home"]
     assert len(pids) == 20
     assert gone([*pids, *running])
     assert linux.descendants(os.getpid()) == before, "a zombie or a process is left"
@@ -94,7 +94,7 @@ def test_other_programs_inherit_nothing(worker: Worker) -> None:
 
 def test_environment(worker: Worker) -> None:
     first = worker.call({"do": "touch"}).response
-    assert first["HOME"] == os.environ.get("HOME")
+    assert first["HOME"] == str(Path(first["cwd"]).parent / "home")
     assert (first["OMP_NUM_THREADS"], first["EXTRA"]) == ("1", "given")
     assert Path(first["cwd"]).parts[-2].startswith("irfuzz-")
     second = worker.call({"do": "touch"}, fresh=True).response
@@ -174,7 +174,7 @@ DRIVER = """
     import sys
     from pathlib import Path
     from irfuzz.isolate import Worker, WorkerSpec
-    with Worker(WorkerSpec("many", Path(sys.argv[1]))) as worker:
+    with Worker(WorkerSpec("many", Path(sys.argv[1]), allowed=(str(Path(sys.argv[2]).parent),))) as worker:
         print(worker.call({"do": "echo"}).response["pid"], worker._zygote.scratch, flush=True)
         try:
             worker.call({"do": "fork", "note": sys.argv[2], "then": sys.argv[3]}, seconds=60)

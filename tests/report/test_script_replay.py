@@ -11,6 +11,7 @@ import pytest
 
 from irfuzz.findings.finding import Finding
 from irfuzz.isolate import Limits
+from irfuzz.isolate.sandbox_report import what_holds
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.finding_folder_writer import write_shown
 from irfuzz.report.script_replay import replays
@@ -141,3 +142,18 @@ sys.exit(int(alone))
     (folder / "weights").hardlink_to(home / "blob")
     assert replays(folder, seconds=60)[0]
     assert (home / "blob").read_text() == "weights"
+
+
+@pytest.mark.skipif("files" not in what_holds(), reason="this kernel has no Landlock of version 2 or newer")
+def test_a_script_changes_nothing_outside_its_copy(home: Path, tmp_path: Path) -> None:
+    text = (
+        "import os\nfrom pathlib import Path\n"
+        "try:\n    os.remove({file!r})\nexcept PermissionError:\n    print('kept')\n"
+        "Path('here').write_text('x')\nPath.home().joinpath('x').write_text('x')\nprint('the fault shows')\nexit(1)\n"
+    )
+    folder = script(tmp_path / "it", text.format(file=str(home / "thesis.tex")))
+    assert replays(folder, seconds=60) == (True, "kept\nthe fault shows\n")
+    shown, log = replays(folder, seconds=60, allowed=(str(home),))
+    assert shown
+    assert "kept" not in log
+    assert not (home / "thesis.tex").exists()

@@ -13,7 +13,7 @@ from irfuzz.cli.input_flags import given_model, input_arguments
 from irfuzz.cli.interrupt_handling import telling
 from irfuzz.cli.model_reading_and_output_checks import arrays_to_write, page_to_write
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
-from irfuzz.cli.progress_display import UpdateDisplay
+from irfuzz.cli.progress_display import UpdateDisplay, say
 from irfuzz.cli.sample_flags import drawn, sample_arguments, with_samples
 from irfuzz.errors import UsageError
 from irfuzz.report.terminal_text_cleaning import printable
@@ -104,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.api.check import CheckReport, check
     from irfuzz.api.target_selection import run_layers
     from irfuzz.frontends.onnx_file import save_file
+    from irfuzz.isolate.sandbox_report import sandbox_line
 
     began = time.monotonic()
     model = given_model(args, to_run=True, layers=run_layers(args.targets))
@@ -128,6 +129,7 @@ def run(args: argparse.Namespace) -> int:
             options=options,
             progress=follow,
         )
+    say(sandbox_line())  # here, so that an error is one line
     if page is not None:
         save_file(printable(report.to_html(args.model.name)).encode(), page)
     show(report)

@@ -249,10 +249,13 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
 
 
 def _say_what_starts(args: argparse.Namespace, setup: CampaignSetup, *, continued: bool) -> None:
+    from irfuzz.isolate.sandbox_report import sandbox_line
+
     lines = [f"continuing the campaign in {args.out}, seed {setup.config.seed}"] if continued else []
     if args.project_flags.keys:
         lines.append(f"flags of {args.project_flags.place}: {', '.join(args.project_flags.keys)}")
     lines += targets_lines({t.name: t.version for t in setup.targets}, setup.missing)
+    lines.append(sandbox_line())
     if len({t.component for t in setup.targets}) < 3 and not args.equiv:
         lines.append("fewer than three components: where two differ in numbers, nobody tells which is right")
     for line in lines:

@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.environment_check import check_environment
     from irfuzz.execute.target_table import describe, resolve
     from irfuzz.ir.serialization.fast_path_self_check import native_fault
+    from irfuzz.isolate.sandbox_report import sandbox_line
 
     check_environment()
     native_fault()  # warns if programs are cloned and written the slow way
@@ -49,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
         programs = probe(resolve(args.targets, slow=True), support, args.probe, say=_say)
         _say(f"ran {programs} programs; what came of it is in {support.path}")
     rows = [_row(a, support) for a in describe()]
+    _say(sandbox_line())
     if args.json:
         print(json.dumps(rows))
         return 0

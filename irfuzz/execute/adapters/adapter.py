@@ -70,6 +70,11 @@ class Adapter(Protocol):
         ...
 
     @property
+    def allowed(self) -> tuple[str, ...]:
+        """What the sandbox leaves to the worker (see ``irfuzz.isolate.WorkerSpec``)."""
+        ...
+
+    @property
     def distributions(self) -> tuple[str, ...]:
         """Names of the Python distributions that bring the component; empty if none is known."""
         ...
@@ -135,6 +140,7 @@ class ModelAdapter:
         variants: options by the target's name after the colon; the key ``""`` stands for no colon.
         preload: modules for the zygote.
         env: environment of the worker, beside ``SINGLE_THREAD``.
+        allowed: what the sandbox leaves to the worker.
         packs: tensors of types that numpy lacks travel as packed bytes (``tensor_packing.pack``), for a handler that
             must do without ml_dtypes.
         slow: it takes a fraction of a second or more for a small program; see ``Target.slow``.
@@ -152,6 +158,7 @@ class ModelAdapter:
     variants: Mapping[str, Mapping[str, str | int | float | bool]] = field(default_factory=lambda: {"": {}})
     preload: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: SINGLE_THREAD)
+    allowed: tuple[str, ...] = ()
     packs: bool = False
     slow: bool = False
     tells_outputs: bool = False

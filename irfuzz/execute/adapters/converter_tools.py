@@ -84,6 +84,11 @@ class ToolAdapter:
         }
 
     @property
+    def allowed(self) -> tuple[str, ...]:
+        """The sandbox leaves nothing to tools."""
+        return ()
+
+    @property
     def reads_bytes(self) -> bool:
         """Whether the tool, or the baseline, takes ONNX."""
         return self.takes == "onnx" or self.gives != "values"

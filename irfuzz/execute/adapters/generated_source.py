@@ -30,6 +30,7 @@ class SourceAdapter:
         slow: they take seconds a program; they get a worker of their own, so that no quick one waits for them.
         preload: modules for the zygote.
         env: environment of the worker.
+        allowed: what the sandbox leaves to the worker.
         kernels: of the modes that have kernels of their own, whose these are.
         needs: further packages without which it cannot run.
         fixes_sizes: its lowering takes the sizes of the inputs for constants.
@@ -45,6 +46,7 @@ class SourceAdapter:
     slow: bool = False
     preload: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=lambda: SINGLE_THREAD)
+    allowed: tuple[str, ...] = ()
     kernels: Mapping[str, str] = field(default_factory=dict[str, str])
     needs: tuple[str, ...] = ()
     fixes_sizes: bool = False
@@ -205,6 +207,7 @@ KERAS = (
     # Convolutions and pooling of the NumPy back end are JAX's.
     replace(
         keras_on("theano", "theano", THEANO_FLAGS="device=cpu,floatX=float32"),
+        allowed=("~/.theano",),  # compiled operators, which it would compile for minutes in each worker
         advice="Keras 2.3 and older have it: irfuzz env add keras==2.2.4 --python 3.7 --with theano",
     ),
     keras_on("numpy", "jax", preload=("jax",), JAX_ENABLE_X64="1", JAX_PLATFORMS="cpu"),

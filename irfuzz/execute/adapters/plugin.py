@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
@@ -12,8 +13,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
 from irfuzz.execute.run_types import Target, Value
+from irfuzz.isolate.sandbox_report import checked
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -21,13 +24,16 @@ if TYPE_CHECKING:
 NAME = re.compile(r"(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*|[^:]+\.py):[A-Za-z_]\w*")
 """``package.module:Class`` or ``path/to/file.py:Class``."""
 
+ATTRIBUTE = "irfuzz_allow"
+"""Of a class: what the sandbox leaves to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PluginAdapter:
     """A class of the user's with ``run(model_bytes: bytes, inputs: dict) -> dict`` (arrays by name).
 
     Raising ``NotImplementedError`` there means unsupported, any other exception a rejection. A ``version`` attribute is
-    shown in reports.
+    shown in reports, and ``irfuzz_allow = ("network",)`` says what the sandbox is to leave to it.
 
     Attributes:
         name: the target's name.
@@ -58,6 +64,35 @@ class PluginAdapter:
     def env(self) -> Mapping[str, str]:
         """Single-threaded, with the module search path of this process."""
         return {**SINGLE_THREAD, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """What the class says in its attribute ``irfuzz_allow``, which is read and not run.
+
+        Raises:
+            UsageError: it is no tuple or list of words that a sandbox knows and paths.
+        """
+        place, _, name = self.source.rpartition(":")
+        path = Path(self.folder, place) if place.endswith(".py") else self._module_file(place)
+        try:
+            tree = ast.parse(path.read_bytes()) if path is not None else None
+        except (OSError, SyntaxError, ValueError):
+            return ()  # its worker says what is wrong with it
+        for statement in tree.body if tree is not None else ():
+            if isinstance(statement, ast.ClassDef) and statement.name == name:
+                return _said_in(statement, self.name)
+        return ()
+
+    def _module_file(self, module: str) -> Path | None:
+        """The file of a module, which is found without running its packages; ``None`` if it has none."""
+        places: list[str] = [self.folder, *sys.path]
+        origin = None
+        for part in module.split("."):
+            spec = PathFinder.find_spec(part, places)
+            if spec is None:
+                return None
+            origin, places = spec.origin, list(spec.submodule_search_locations or ())
+        return Path(origin) if origin is not None and origin.endswith(".py") else None
 
     @property
     def distributions(self) -> tuple[str, ...]:
@@ -131,3 +166,39 @@ class PluginAdapter:
             "variants": [{"way": way} if way else {} for way in ways],
         }
         return message, [model, *inputs.values()]
+
+
+def allowed_to(name: str, source: str) -> tuple[str, ...]:
+    """What the sandbox leaves to a class of the user's.
+
+    Args:
+        name: of the target.
+        source: where the class is.
+
+    Raises:
+        UsageError: what it says is nothing that a sandbox knows.
+    """
+    return PluginAdapter(name, source).allowed
+
+
+def _said_in(statement: ast.ClassDef, target: str) -> tuple[str, ...]:
+    """The value of ``irfuzz_allow`` in a class.
+
+    Raises:
+        UsageError: it is none that a sandbox knows.
+    """
+    where = f"target {target}: {ATTRIBUTE} of class {statement.name}"
+    for line in statement.body:
+        names = (
+            line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
+        )
+        if any(isinstance(name, ast.Name) and name.id == ATTRIBUTE for name in names):
+            assert isinstance(line, ast.Assign | ast.AnnAssign)
+            try:
+                said = ast.literal_eval(line.value) if line.value is not None else ()
+            except ValueError:
+                said = None
+            if not isinstance(said, tuple | list) or not all(isinstance(word, str) for word in said):
+                raise UsageError(f"{where}: expected a tuple of texts, as it stands there, got {ast.unparse(line)!r}")
+            return checked(where, list(said))
+    return ()

@@ -1,0 +1,303 @@
+"""Takes from a process, and from all that it starts, what a component under test has no business with.
+
+It gets a network of its own with nothing but a loopback, may change files in its own folder only, and finds an empty
+home there; all as far as the kernel allows, and none of it can be undone. Run by path it tries that on itself and
+writes what holds here. It runs in workers too: Python 3.7 and the standard library only. docs/security.md says what is
+left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import platform
+import site
+import socket
+import stat
+import struct
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+WORDS = ("network", "files", "home")
+"""What may be given back by name; anything else that is given back is a path that may be changed."""
+
+CACHES = ("~/.nv/ComputeCache",)
+"""Kept for later runs if they are there: what a GPU's driver compiled, minutes of work. No processor runs it."""
+
+HOMES = {
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_STATE_HOME": ".local/state",
+    "XDG_RUNTIME_DIR": ".run",
+}
+"""Where a desktop's programs keep what is theirs, in a home."""
+
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "dri", "kfd", "accel", "dxg")
+"""What may be written in ``/dev``, besides ``nvidia*``: never a disk, whoever the user is."""
+
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_PR_SET_NO_NEW_PRIVS = 38
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT_SELF = 444, 445, 446
+_OLDEST_LANDLOCK = 2
+"""The first version that allows a file to be renamed into another folder; compilers and caches do that."""
+_WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
+_CHANGES = _WRITE_FILE | sum(1 << bit for bit in range(4, 14))
+"""Writing, removing, making of every kind, and moving (``LANDLOCK_ACCESS_FS_*``); reading is left alone."""
+_SCOPES = 0b11
+"""Sockets with abstract names, and signals, end at the sandbox (version 6 of Landlock)."""
+
+_MACHINES = {"x86_64": (0xC000003E, 317, 41), "aarch64": (0xC00000B7, 277, 198), "riscv64": (0xC00000F3, 277, 198)}
+"""``AUDIT_ARCH``, and the numbers of ``seccomp`` and ``socket``, by machine."""
+_IO_URING_SETUP = 425
+_X32 = 0x40000000
+
+
+def confine_zygote(folder: str, allowed: Sequence[str]) -> dict[str, str]:
+    """Take home and network from this process, which has one thread yet, and from all that it starts from now on.
+
+    Args:
+        folder: of its own; the home is made there.
+        allowed: what it needs all the same: ``WORDS``, and paths that it may change (``~`` is the user's home); a
+            folder is made of what is not there.
+
+    Returns:
+        What holds, by word, and by what means; a word is missing if nothing does.
+    """
+    for path in _paths(allowed, caches=()):
+        with contextlib.suppress(OSError):
+            path.mkdir(parents=True, exist_ok=True)
+    holds = {}
+    if "home" not in allowed:
+        holds["home"] = _own_home(folder, _paths(allowed))
+    if "network" not in allowed:
+        holds["network"] = _without_network()
+    return {word: how for word, how in holds.items() if how}
+
+
+def confine_child(writable: Sequence[str] | None) -> dict[str, str]:
+    """Let this process, and all that it starts from now on, change files below these paths only.
+
+    Args:
+        writable: of ``writable_for``.
+
+    Returns:
+        As ``confine_zygote``.
+    """
+    how = "" if writable is None else _read_only_but(writable)
+    return {"files": how} if how else {}
+
+
+def writable_for(folder: str, allowed: Sequence[str]) -> list[str] | None:
+    """What a child may change: its folder and what it needs; ``None`` for everything. Asked before the home changes."""
+    if "files" in allowed:
+        return None
+    return [folder, *map(str, _paths(allowed)), *([str(Path.home())] if "home" in allowed else [])]
+
+
+def _paths(allowed: Sequence[str], caches: Sequence[str] = CACHES) -> list[Path]:
+    return [Path(path).expanduser() for path in (*caches, *allowed) if path not in WORDS]
+
+
+# ---- home -----------------------------------------------------------------------------------
+
+
+def _own_home(folder: str, kept: Iterable[Path]) -> str:
+    """Make an empty home in a folder; what is ``kept`` of the user's and is there is linked into it."""
+    before, home = Path.home(), Path(folder, "home")
+    # Processes that it starts find what `pip install --user` installed all the same.
+    os.environ.setdefault("PYTHONUSERBASE", site.getuserbase())
+    os.environ["HOME"] = str(home)
+    for variable, name in HOMES.items():
+        (home / name).mkdir(0o700, parents=True, exist_ok=True)
+        os.environ[variable] = str(home / name)
+    for path in kept:
+        if path.exists() and before in path.parents and not (home / path.relative_to(before)).exists():
+            (home / path.relative_to(before)).parent.mkdir(parents=True, exist_ok=True)
+            (home / path.relative_to(before)).symlink_to(path)
+    return "scratch"
+
+
+# ---- network --------------------------------------------------------------------------------
+
+
+def _without_network() -> str:
+    """Leave the network: for a namespace that has a loopback and nothing else, else by refusing internet sockets."""
+    if _libc().unshare(_CLONE_NEWNET) == 0:  # the user may administer the machine
+        _raise_loopback()
+        return "namespace"
+    # A user namespace without a user in it is of no use, and there is no way back: another process tries it first.
+    if _succeeds_in_a_fork(_enter_namespaces):
+        _enter_namespaces()
+        return "namespace"
+    return "seccomp" if _refuse_internet_sockets() else ""
+
+
+def _enter_namespaces() -> None:
+    """Enter a user namespace, in which everybody may make a network one, as the same user without more rights.
+
+    Raises:
+        OSError: the machine does not allow it.
+    """
+    user, group = os.geteuid(), os.getegid()
+    _checked(_libc().unshare(_CLONE_NEWUSER | _CLONE_NEWNET))
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123
+            file.write(text)
+    _raise_loopback()
+    if user:
+        header, nothing = struct.pack("=Ii", 0x20080522, 0), bytes(24)  # version 3 of capabilities, of this process
+        _checked(_libc().capset(header, nothing))
+
+
+def _raise_loopback() -> None:
+    """Let processes of a new network namespace talk to one another."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        flags = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
+        up = struct.unpack("16sh14x", flags)[1] | _IFF_UP
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", up))
+
+
+def _succeeds_in_a_fork(function: Any) -> bool:
+    """Whether a function raises nothing in another process."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            function()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def _refuse_internet_sockets() -> bool:
+    """Have the kernel refuse every socket but those between processes and to itself, with EPERM.
+
+    Returns:
+        Whether it does.
+    """
+    if platform.machine() not in _MACHINES:
+        return False
+    audit, seccomp, making_a_socket = _MACHINES[platform.machine()]
+    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06  # a word; jumps by a constant; return
+    program = [
+        (load, 0, 0, 4),  # the architecture
+        (equal, 0, 7, audit),
+        (load, 0, 0, 0),  # the call's number
+        (at_least, 5, 0, _X32),
+        (equal, 4, 0, _IO_URING_SETUP),  # which makes sockets, too
+        (equal, 0, 4, making_a_socket),
+        (load, 0, 0, 16),  # the socket's family
+        (equal, 2, 0, socket.AF_UNIX),
+        (equal, 1, 2, socket.AF_NETLINK),
+        (give, 0, 0, 0x00050000 | errno.ENOSYS),
+        (give, 0, 0, 0x7FFF0000),  # allowed
+        (give, 0, 0, 0x00050000 | errno.EPERM),
+    ]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *row) for row in program))
+    pointed = _Program(len(program), ctypes.addressof(code))
+    with contextlib.suppress(OSError):
+        _without_new_rights()
+        # Flag 4: older kernels slow down each process with a filter otherwise (SSBD).
+        _system_call(seccomp, 1, 4, ctypes.byref(pointed))
+        return True
+    return False
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+
+
+# ---- files ----------------------------------------------------------------------------------
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("files", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("access", ctypes.c_uint64), ("place", ctypes.c_int32))
+
+
+def _read_only_but(paths: Sequence[str]) -> str:
+    """Have the kernel refuse changes of files, but below ``paths`` and in devices that compute (Landlock)."""
+    try:
+        version = _system_call(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1)
+        if version < _OLDEST_LANDLOCK:
+            return ""
+        changes = _CHANGES | (_TRUNCATE if version >= 3 else 0)
+        rules = _Ruleset(changes, 0, _SCOPES if version >= 6 else 0)
+        ruleset = _system_call(_LANDLOCK_CREATE_RULESET, ctypes.byref(rules), ctypes.c_size_t(ctypes.sizeof(rules)), 0)
+    except OSError:
+        return ""
+    try:
+        for path in (*paths, *_devices()):
+            with contextlib.suppress(OSError):  # not there: nothing to change
+                _allow(ruleset, path, changes)
+        _without_new_rights()
+        _system_call(_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+    except OSError:
+        return ""
+    finally:
+        os.close(ruleset)
+    return f"Landlock {version}"
+
+
+def _allow(ruleset: int, path: str, changes: int) -> None:
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISDIR(os.fstat(place).st_mode):
+            changes &= _WRITE_FILE | _TRUNCATE
+        rule = _Beneath(changes, place)
+        _system_call(_LANDLOCK_ADD_RULE, ruleset, 1, ctypes.byref(rule), 0)
+    finally:
+        os.close(place)
+
+
+def _devices() -> list[str]:
+    with contextlib.suppress(OSError):
+        return [str(path) for path in Path("/dev").iterdir() if path.name in DEVICES or path.name.startswith("nvidia")]
+    return []
+
+
+# ---- the kernel -----------------------------------------------------------------------------
+
+
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(answer: int) -> int:
+    if answer < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return answer
+
+
+def _system_call(number: int, *arguments: Any) -> int:
+    return _checked(_libc().syscall(ctypes.c_long(number), *arguments))
+
+
+def _without_new_rights() -> None:
+    """No program that is started gains rights; without this the kernel takes no restriction of an ordinary user."""
+    _checked(_libc().prctl(_PR_SET_NO_NEW_PRIVS, *map(ctypes.c_ulong, (1, 0, 0, 0))))
+
+
+def main(folder: str, allowed: Sequence[str]) -> None:
+    """Confine this process as a worker with a folder, and write what holds as JSON."""
+    writable = writable_for(folder, allowed)
+    sys.stdout.write(json.dumps({**confine_zygote(folder, allowed), **confine_child(writable)}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
