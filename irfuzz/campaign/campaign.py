@@ -223,6 +223,7 @@ class Campaign:
             self.database.set(f"{TARGETS} {number}", "")
         self.database.set(SECONDS, "" if seconds is None else json.dumps([seconds, time.time() + seconds]))
         self.database.set(STOP_AT, "" if stop_at is None else str(stop_at))
+        self.database.waiting.share_out(self.config.jobs)
         with self._listening():
             for number in range(self.config.jobs):
                 self._jobs.start(number)
@@ -376,6 +377,7 @@ class Campaign:
         for _, _, _, more in tallies:
             for name, count in more.items():
                 counts[name] = counts.get(name, 0) + count
+        counts["untriaged"] = self.database.waiting.count()  # jobs that there are no more count theirs, too
         programs = sum(t[2] for t in tallies)
         found = self.database.finding_counts()
         return CampaignProgress(

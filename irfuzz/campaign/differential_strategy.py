@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from irfuzz.campaign.config import MANY
 from irfuzz.campaign.corpus.hazard_input_steering import InputSteering
@@ -24,6 +24,7 @@ from irfuzz.campaign.targets.operator_support import OperatorSupport
 from irfuzz.campaign.targets.slow_runner import SlowTargets, longest, quick_and_slow
 from irfuzz.campaign.targets.slow_sampling import Sampling
 from irfuzz.campaign.triage.disagreement_handling import Triage
+from irfuzz.campaign.triage.stored_case_queue import StoredQueue
 from irfuzz.choices import Choices
 from irfuzz.execute.onnxruntime_passes import registered
 from irfuzz.execute.run_types import Exit, RunResult, Target
@@ -39,10 +40,12 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST, newest_for
+from irfuzz.mutate.mutation_trace import parse_trace
 from irfuzz.oracle import MeasuringJudge, judge
 from irfuzz.oracle.converter_verdicts import concerned
 from irfuzz.oracle.excuses import lacks_witness
 from irfuzz.oracle.verdict import Verdict
+from irfuzz.store.waiting_rows import WaitingChanges
 
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job
@@ -112,10 +115,14 @@ class Differential(Strategy[Runs, Verdict]):
             self.corpus.limit(newest)
         for target in versions_that_tell(runner.targets):
             self.steering.passes.register(target, registered(runner, target))
+        self._waiting = StoredQueue(job.database, job.number, self._remade, job.journal.looks_into)
         self._triage = Triage(
-            job.layout, job.database, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience
+            job.layout, self._waiting, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience
         )  # fmt: skip
         return (*runner.targets, *self._later)
+
+    def _remade(self, trace: Mapping[str, Any]) -> Program:
+        return self.corpus.remade(parse_trace(trace, "trace of a waiting case"))
 
     def absorb(self) -> None:
         """Take in what was added to the corpus."""
@@ -291,7 +298,7 @@ class Differential(Strategy[Runs, Verdict]):
     def triage(self, testcase: Testcase, runs: Runs, wrong: Sequence[Verdict]) -> None:
         """Take note of what is new.
 
-        Each verdict becomes a finding with the trace of the program, and ``Triage.look`` decides what is made small.
+        Each verdict becomes a finding with the trace of the program, and ``Triage.look`` decides what of it waits.
 
         Args:
             testcase: that was judged.
@@ -317,6 +324,10 @@ class Differential(Strategy[Runs, Verdict]):
             self._job.counts["facts checked"] += inferred_fact_audit.audit(
                 self._runner, testcase.program, testcase.inputs
             )
+
+    def take_waiting(self) -> WaitingChanges:
+        """What has changed of what waits for triage."""
+        return self._waiting.changes()
 
     def work(self) -> None:
         """Look into what waits."""

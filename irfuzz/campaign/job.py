@@ -107,7 +107,13 @@ class Job:
         self.database.close()
 
     def _learn(self, busy: inflight_journal.InFlight) -> None:
-        """What to leave out after a death; if several programs ran, they run one by one first to tell which."""
+        """What to leave out after a death; if several programs ran, they run one by one first to tell which.
+
+        If a case was looked into that had waited, no program is left out.
+        """
+        if busy.case:
+            self.database.waiting.strike(busy.case)
+            return
         if busy.iteration < 0 and len(busy.models) > 1:
             self._alone_until = max(busy.models) + 1
             return
@@ -148,7 +154,10 @@ class Job:
         """Let the database know how far this job has come."""
         new = self.strategy.corpus.take_new()
         self.strategy.save()
-        self.counts["corpus"] += self.database.record(self.number, self.iteration, self.programs, self.counts, new)
+        waiting = self.strategy.take_waiting()
+        self.counts["corpus"] += self.database.record(
+            self.number, self.iteration, self.programs, self.counts, new, waiting
+        )  # fmt: skip
 
 
 def _say(job: int, text: str) -> None:

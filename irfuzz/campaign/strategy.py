@@ -11,6 +11,7 @@ from irfuzz.choices import Choices
 from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
 from irfuzz.ir.program import Program
+from irfuzz.store.waiting_rows import NOTHING, WaitingChanges
 
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job
@@ -120,7 +121,7 @@ class Strategy(Protocol[R, V]):
         ...
 
     def triage(self, testcase: Testcase, runs: R, wrong: Sequence[V]) -> None:
-        """Confirm, reduce and store what is new of what is wrong, or let it wait.
+        """Let what is new of what is wrong wait, or confirm, reduce and store it.
 
         Args:
             testcase: that was judged.
@@ -131,6 +132,12 @@ class Strategy(Protocol[R, V]):
 
     def audit(self, testcase: Testcase) -> None:
         """Now and then compare what is believed of the program with what it computes; never, unless overridden."""
+
+    def take_waiting(self) -> WaitingChanges:
+        """What has changed of what waits for triage, to be stored with how far the job has come; nothing, unless
+        overridden.
+        """
+        return NOTHING
 
     def work(self) -> None:
         """Look into what waits for triage, as far as there is time; nothing waits, unless overridden."""

@@ -17,9 +17,12 @@ from sqlalchemy.dialects.sqlite import insert
 from irfuzz.errors import UsageError
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.store.database import Database
-from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY, WAITING
 
-JSON = {TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace}
+JSON = {
+    *(TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace),
+    *(WAITING.c.about, WAITING.c.operators),
+}
 
 MOST_ROWS = 1_000_000
 """Numbers that are tried in a table that does not say its last one."""
@@ -70,12 +73,14 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
             raise UsageError(f"{damaged}: cannot be read: {error.strerror}") from None
         with closing(sqlite3.connect(copy)) as base:
             try:
-                base.execute("select count(*) from sqlite_master").fetchone()
+                there = {name for (name,) in base.execute("select name from sqlite_master where type = 'table'")}
             except sqlite3.DatabaseError as error:
                 raise UsageError(f"{damaged}: nothing of it can be read: {error}") from None
             target = Database(new)
             try:
-                return [_recover(base, target, table) for table in METADATA.sorted_tables]
+                # Campaigns of before have no queue, and lack nothing.
+                tables = [t for t in METADATA.sorted_tables if t is not WAITING or t.name in there]
+                return [_recover(base, target, table) for table in tables]
             finally:
                 target.close()
 

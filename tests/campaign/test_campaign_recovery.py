@@ -65,7 +65,7 @@ def spoil(out: Path, statement: str) -> None:
 def test_a_whole_campaign_is_copied_row_by_row(campaign: Path, tmp_path: Path) -> None:
     found = recover_campaign(campaign, tmp_path / "new")
     kept = {table.table: (table.kept, table.lost) for table in found.tables}
-    assert kept == {"program": (PROGRAMS, 0), "finding": (2, 0), "setting": (2, 0), "tally": (1, 0)}
+    assert kept == {"program": (PROGRAMS, 0), "finding": (2, 0), "setting": (2, 0), "tally": (1, 0), "waiting": (0, 0)}
     assert rows(tmp_path / "new") == rows(campaign)
     assert (tmp_path / "new" / "findings" / "0001-crash" / "finding.json").is_file()
     database = Database(Layout(tmp_path / "new").database)

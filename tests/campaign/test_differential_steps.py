@@ -406,7 +406,7 @@ def test_how_a_job_begins(monkeypatch: pytest.MonkeyPatch, count: int, many: boo
     def note(name: str) -> Any:
         return lambda *given, **options: made.update({name: (given, options)})
 
-    for name in ("Sampling", "SlowTargets", "SeedTurns", "Triage"):
+    for name in ("Sampling", "SlowTargets", "SeedTurns", "StoredQueue", "Triage"):
         monkeypatch.setattr(differential_strategy, name, note(name))
     monkeypatch.setattr(differential_strategy, "time", SimpleNamespace(monotonic=lambda: 1000.0))
     monkeypatch.setattr(differential_strategy, "newest_for", lambda versions: (list(versions), newest)[1])
@@ -416,6 +416,7 @@ def test_how_a_job_begins(monkeypatch: pytest.MonkeyPatch, count: int, many: boo
     quick = (torch, *(Target(f"t{n}", f"t{n}") for n in range(count - 1)))
     steps, limits = Steps(slow_share=0.25), []
     steps._job.layout = steps._job.ends = steps._job.patience = None
+    steps._job.journal = SimpleNamespace(looks_into=steps.told.append)
     steps._later = (SLOW,)
     steps.steering.limit = steps.corpus.limit = limits.append
     steps.steering.passes = SimpleNamespace(register=lambda target, names: steps.told.append((target.name, names)))

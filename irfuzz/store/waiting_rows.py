@@ -1,0 +1,169 @@
+"""Keeps disagreements from the moment when they are seen until somebody has looked into them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, literal, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from irfuzz.errors import InternalError
+from irfuzz.store.database_schema import WAITING
+
+JOBS = 1 << 12
+"""Numbers of cases that different jobs saw differ by their remainder."""
+
+_LARGE = frozenset({"trace", "model", "inputs", "answers"})
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """A disagreement that waits; see ``database_schema.WAITING``."""
+
+    number: int
+    owner: int
+    job: int
+    iteration: int
+    symptom: str
+    target: str
+    suspect: bool
+    words: str
+    operators: str
+    size: int
+    again: bool
+    doubted: int
+    strikes: int
+    about: str
+    trace: bytes
+    model: bytes
+    inputs: bytes
+    answers: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingChanges:
+    """What has changed in a job's queue, to be stored with how far the job has come (``Database.record``).
+
+    Attributes:
+        new: cases that wait from now on.
+        gone: numbers of those that wait no more, since a better one of their like does.
+    """
+
+    new: Sequence[WaitingRow] = ()
+    gone: Sequence[int] = ()
+
+
+NOTHING = WaitingChanges()
+
+
+class WaitingRows:
+    """The cases that wait in a campaign's database. Every method is one transaction.
+
+    Args:
+        transaction: of the database.
+        read: makes a row of values, or raises ``UsageError`` if they are not what their columns say.
+    """
+
+    def __init__(
+        self,
+        transaction: Callable[[], AbstractContextManager[Connection]],
+        read: Callable[[type[WaitingRow], Sequence[Any]], WaitingRow],
+    ) -> None:
+        self._transaction = transaction
+        self._read = read
+
+    def of(self, owner: int) -> list[WaitingRow]:
+        """The cases of a job in the order of their numbers, without programs, inputs, answers and traces.
+
+        Args:
+            owner: number of the job that is to look into them.
+        """
+        columns = [literal(b"").label(n) if n in _LARGE else WAITING.c[n] for n in WaitingRow.__slots__]
+        query = select(*columns).where(WAITING.c.owner == owner).order_by(WAITING.c.number)
+        with self._transaction() as connection:
+            rows = connection.execute(query).all()
+        return [self._read(WaitingRow, row) for row in rows]
+
+    def whole(self, number: int) -> WaitingRow:
+        """A case with its program, inputs, answers and trace.
+
+        Args:
+            number: of it.
+
+        Raises:
+            InternalError: there is none.
+        """
+        query = select(*(WAITING.c[n] for n in WaitingRow.__slots__)).where(WAITING.c.number == number)
+        with self._transaction() as connection:
+            row = connection.execute(query).one_or_none()
+        if row is None:
+            raise InternalError(f"no case {number} waits for triage")
+        return self._read(WaitingRow, row)
+
+    def first_number(self, job: int) -> int:
+        """A number behind all those of cases that a job has seen and that still wait; the next ones are ``JOBS`` apart.
+
+        Args:
+            job: from 0, less than ``JOBS``.
+        """
+        query = select(func.max(WAITING.c.number)).where(WAITING.c.job == job)
+        with self._transaction() as connection:
+            last = connection.execute(query).scalar_one()
+        return JOBS + job if last is None else last + JOBS
+
+    def count(self) -> int:
+        """How many wait in all queues that no known fault explains, without suspects."""
+        query = select(func.count()).select_from(WAITING).where(~WAITING.c.again, ~WAITING.c.suspect)
+        with self._transaction() as connection:
+            return connection.execute(query).scalar_one()
+
+    def forget(self, number: int) -> None:
+        """Let a case wait no more; nothing happens if there is none of that number."""
+        with self._transaction() as connection:
+            connection.execute(delete(WAITING).where(WAITING.c.number == number))
+
+    def change(self, number: int, *, again: bool, doubted: int) -> None:
+        """Store what was learnt of a case that goes on waiting.
+
+        Args:
+            number: of it.
+            again: a known fault explains it.
+            doubted: number of the finding as which it is kept until it is proven; 0 for none.
+        """
+        with self._transaction() as connection:
+            statement = update(WAITING).where(WAITING.c.number == number)
+            connection.execute(statement.values(again=again, doubted=doubted))
+
+    def strike(self, number: int) -> None:
+        """Count that whoever looked into a case failed or died; nothing happens if there is none of that number."""
+        with self._transaction() as connection:
+            statement = update(WAITING).where(WAITING.c.number == number)
+            connection.execute(statement.values(strikes=WAITING.c.strikes + 1))
+
+    def share_out(self, jobs: int) -> None:
+        """Give the cases of jobs that there are no more to others.
+
+        Args:
+            jobs: how many there are from now on; their numbers are 0 and so on.
+        """
+        with self._transaction() as connection:
+            statement = update(WAITING).where(WAITING.c.owner >= jobs)
+            connection.execute(statement.values(owner=WAITING.c.owner % jobs))
+
+
+def store_changes(connection: Connection, changes: WaitingChanges) -> None:
+    """Store what has changed in a queue as a part of a transaction.
+
+    Args:
+        connection: with the transaction.
+        changes: of one job's queue.
+    """
+    if changes.gone:
+        connection.execute(delete(WAITING).where(WAITING.c.number.in_(changes.gone)))
+    for row in changes.new:
+        values = {name: getattr(row, name) for name in WaitingRow.__slots__}
+        connection.execute(insert(WAITING).values(**values, seen=time.time()))
