@@ -271,7 +271,10 @@ class Campaign:
         self.deaths.append(death)
         busy = inflight_journal.read(self.layout.inflight(death.job))
         models = busy.models
-        if busy.iteration in models or len(models) == 1:
+        case = self.database.waiting.model(busy.case) if busy.case else None
+        if case is not None:
+            names = {"case.onnx": case}
+        elif busy.iteration in models or len(models) == 1:
             names = {"inflight.onnx": models.get(busy.iteration) or next(iter(models.values()))}
         else:
             names = {f"inflight-{iteration}.onnx": data for iteration, data in models.items()}
@@ -377,7 +380,8 @@ class Campaign:
         for _, _, _, more in tallies:
             for name, count in more.items():
                 counts[name] = counts.get(name, 0) + count
-        counts["untriaged"] = self.database.waiting.count()  # jobs that there are no more count theirs, too
+        if "untriaged" in counts:
+            counts["untriaged"] = self.database.waiting.count()  # a job that there is no more has told of its own, too
         programs = sum(t[2] for t in tallies)
         found = self.database.finding_counts()
         return CampaignProgress(

@@ -19,6 +19,7 @@ from irfuzz.campaign.loop import ROUND
 from irfuzz.campaign.monitoring import inferred_fact_audit
 from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.targets import compared_program_counts, per_program_selection
+from irfuzz.campaign.targets.failing_target_exclusion import FailingTargets
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.campaign.targets.operator_support import OperatorSupport
 from irfuzz.campaign.targets.slow_runner import SlowTargets, longest, quick_and_slow
@@ -76,6 +77,7 @@ class Differential(Strategy[Runs, Verdict]):
         self._alone: Sequence[tuple[int, int]] = ()
         self._seed: tuple[int, int] | None = None
         self._stuck = HangAvoidance()
+        self._failing = FailingTargets()
         self._support = OperatorSupport(empty=True)
 
     def runner(self) -> Runner:
@@ -117,7 +119,8 @@ class Differential(Strategy[Runs, Verdict]):
             self.steering.passes.register(target, registered(runner, target))
         self._waiting = StoredQueue(job.database, job.number, self._remade, job.journal.looks_into)
         self._triage = Triage(
-            job.layout, self._waiting, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience
+            job.layout, self._waiting, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience,
+            aside=self._failing.aside,
         )  # fmt: skip
         return (*runner.targets, *self._later)
 
@@ -181,6 +184,7 @@ class Differential(Strategy[Runs, Verdict]):
         quick, counts = self._quick, self._job.counts
         every = self._job.config.every
         wanted = quick if invalid else per_program_selection.turn(quick, iteration, every, self._parts)
+        wanted = self._failing.left(wanted)
         wanted = self._stuck.spared(entry.seed, program, wanted, counts) or wanted
         features, keep = self.steering.count(testcase) if testcase.edits and not invalid else (0, False)
         hunt = ""
@@ -242,6 +246,7 @@ class Differential(Strategy[Runs, Verdict]):
         self._count(runs)
         if not testcase.invalid:
             compared_program_counts.count(runs, counts)
+            self._set_aside(runs)
         self._stuck.saw(seed, program, runs)
         news = [v for v in verdicts if not self._triage.knows(v, program)]
         if news:
@@ -252,6 +257,11 @@ class Differential(Strategy[Runs, Verdict]):
             # Most doubts are that nothing was measured; slow targets are measured in triage alone.
             verdicts = MeasuringJudge(self._runner, wrong_here).judge(testcase.program, testcase.inputs, runs)
         return runs, verdicts
+
+    def _set_aside(self, runs: Runs) -> None:
+        for target, why in self._failing.saw(runs):
+            self._slow.leave_out(target)
+            self._job.targets.set_aside(target, why)
 
     def _others(self, testcase: Testcase, verdicts: Sequence[Verdict]) -> tuple[Target, ...]:
         """The quick targets that have not run a program and on which verdicts on it depend."""
@@ -264,7 +274,8 @@ class Differential(Strategy[Runs, Verdict]):
         self, testcase: Testcase, runs: Runs, verdicts: list[Verdict], targets: Sequence[Target]
     ) -> tuple[Runs, list[Verdict]]:
         """The same with what more targets say."""
-        spared = self._stuck.spared(testcase.entry.seed, testcase.program, targets, self._job.counts)
+        left = self._failing.left(targets)
+        spared = self._stuck.spared(testcase.entry.seed, testcase.program, left, self._job.counts)
         more = self._more(testcase, spared)
         if not more:
             return runs, verdicts

@@ -62,8 +62,12 @@ def main(parent: int, limits: tuple[int, int], command: Sequence[str]) -> int:
     if os.getppid() != parent:
         return 128 + signal.SIGTERM
     file_bytes, data_bytes = limits
+    me = os.getpid()
 
     def limit() -> None:
+        linux.signal_at_parents_death(signal.SIGKILL)  # if this process is killed nobody ends the command
+        if os.getppid() != me:
+            os._exit(128 + signal.SIGKILL)
         if file_bytes >= 0:
             linux.lower_limit(resource.RLIMIT_FSIZE, file_bytes)
         if data_bytes >= 0:

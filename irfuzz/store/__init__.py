@@ -29,10 +29,11 @@ The way through the files:
   mutants.
 * ``npz_tensors`` writes named values as one npz file, with a manifest for what numpy cannot hold.
 
-To add a column, change ``database_schema``, raise ``SCHEMA`` (older folders are refused then, so prefer a setting, a key
-with a text in the table ``setting``), and add the method to ``Database`` as one transaction. A new table needs no new
-``SCHEMA``: older folders get it, empty, when they are opened. Each method has a test in ``tests/store/test_database.py``, which also kills a writing process. To keep blobs elsewhere than in a folder, write
-a class with the methods of ``Blobs``.
+To add a column, change ``database_schema``, raise ``SCHEMA`` (older folders are refused then, so prefer a setting, a
+key with a text in the table ``setting``), and add the method to ``Database`` as one transaction. A new table needs no
+new ``SCHEMA``: older folders get it, empty, when they are opened. Each method has a test in
+``tests/store/test_database.py``, which also kills a writing process. To keep blobs elsewhere than in a folder, write a
+class with the methods of ``Blobs``.
 
 Do not open the database from outside ``Database``, and do not keep a connection across calls. Do not parse large
 weights to store them: they are bytes of a mapped file. Do not write into a finding's folder here; ``irfuzz/report``

@@ -104,6 +104,11 @@ class WaitingRows:
             raise InternalError(f"no case {number} waits for triage")
         return self._read(WaitingRow, row)
 
+    def model(self, number: int) -> bytes | None:
+        """The program of a case, as it is stored; ``None`` if there is no case of that number."""
+        with self._transaction() as connection:
+            return connection.execute(select(WAITING.c.model).where(WAITING.c.number == number)).scalar_one_or_none()
+
     def first_number(self, job: int) -> int:
         """A number behind all those of cases that a job has seen and that still wait; the next ones are ``JOBS`` apart.
 

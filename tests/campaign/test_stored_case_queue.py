@@ -125,6 +125,17 @@ def test_what_was_learnt_of_a_case_is_kept_while_it_waits(database: Database) ->
         assert [(known.again, known.finding.doubted) for known in (take(one), take(one))] == [(False, 0), (True, 7)]
 
 
+def test_what_is_put_back_while_a_smaller_one_like_it_waits_is_gone(database: Database) -> None:
+    queue = StoredQueue(database)
+    queue.add(case("Neg", 5))
+    store(queue)
+    item = take(queue)
+    queue.add(case("Neg", 2))
+    queue.put_back(item)
+    store(queue)
+    assert left(database) == [("Neg", 2)]
+
+
 def test_what_is_put_back_before_it_is_stored_stays_whole(database: Database) -> None:
     queue = StoredQueue(database)
     queue.add(case())

@@ -54,6 +54,7 @@ def test_cases_are_stored_and_read_by_their_jobs(database: Database) -> None:
     (bare,) = database.waiting.of(1)
     assert bare == replace(row(5, 1), trace=b"", model=b"", inputs=b"", answers=b"")
     assert database.waiting.whole(5) == row(5, 1)
+    assert (database.waiting.model(5), database.waiting.model(6)) == (b"model", None)
     wait(database, row(9), gone=(2, 5))
     assert ([one.number for one in database.waiting.of(0)], database.waiting.of(1)) == ([3, 9], [])
     with pytest.raises(InternalError, match="no case 5 waits"):

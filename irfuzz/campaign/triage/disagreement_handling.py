@@ -6,7 +6,7 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from irfuzz.campaign.config import Config, Layout
@@ -92,6 +92,7 @@ class Triage:
         stopping: true once the job was asked to end; a finding is then kept as large as it is.
         longest: seconds that making a finding of a slow target small may take.
         patience: seconds after which a finding has to be stored, as it then is.
+        aside: names of targets that fail on everything, and are asked about nothing but what they are blamed for.
     """
 
     def __init__(
@@ -103,7 +104,9 @@ class Triage:
         stopping: Callable[[], bool] = lambda: False,
         longest: float = math.inf,
         patience: Callable[[], float] = lambda: math.inf,
+        aside: Collection[str] = frozenset(),
     ) -> None:
+        self._aside = aside
         self._stopping = stopping
         self._longest = longest
         self._runner = runner
@@ -340,4 +343,5 @@ class Triage:
         return jury(verdict, self._heard(verdict))
 
     def _heard(self, verdict: Verdict) -> tuple[Target, ...]:
-        return heard(verdict, self._runner.targets)
+        targets = self._runner.targets
+        return heard(verdict, [t for t in targets if t.name == verdict.target or t.name not in self._aside])

@@ -60,7 +60,7 @@ class StoredQueue:
         self._remade = remade
         self._busy = busy
         self._queue = TriageQueue()
-        self._new: dict[int, TriageCase] = {}
+        self._new: dict[int, WaitingRow] = {}
         self._live: dict[int, Finding] = {}
         self._gone: list[int] = []
         self._number = database.waiting.first_number(job)
@@ -79,11 +79,16 @@ class StoredQueue:
         """
         item = replace(item, number=self._number)
         self._number += JOBS
-        self._new[item.number] = item
         self._live[item.number] = item.finding
-        if len(self._live) > LIVE:
-            del self._live[next(iter(self._live))]
-        return self._let_wait(item)
+        dropped = self._let_wait(item)
+        if item.number not in self._live:
+            self._gone.remove(item.number)  # it was never there
+        else:
+            self._new[item.number] = waiting_row_of(
+                item.finding, self.database.programs, number=item.number, words=item.words, operators=item.operators,
+                size=item.size, again=item.again,
+            )  # fmt: skip
+        return dropped
 
     def _let_wait(self, item: TriageCase) -> int:
         dropped = self._queue.add(_bare(item))
@@ -95,16 +100,10 @@ class StoredQueue:
 
     def changes(self) -> WaitingChanges:
         """What has changed since the last call, to be stored in the transaction that says how far the job has come."""
-        programs = self.database.programs
-        rows = [
-            waiting_row_of(
-                one.finding, programs, number=one.number, words=one.words, operators=one.operators, size=one.size,
-                again=one.again,
-            )
-            for one in self._new.values()
-        ]  # fmt: skip
-        found = WaitingChanges(rows, self._gone)
+        found = WaitingChanges([*self._new.values()], self._gone)
         self._new, self._gone = {}, []
+        for number in list(self._live)[:-LIVE]:
+            del self._live[number]
         return found
 
     def take(self, allowed: Callable[[TriageCase], bool]) -> TriageCase | None:
@@ -134,8 +133,7 @@ class StoredQueue:
             InvalidProgram: its program cannot be made again.
             UsageError: its row is damaged.
         """
-        seen = self._new.get(item.number)
-        live = self._live.pop(item.number, None) or (seen and seen.finding)
+        live = self._live.get(item.number)
         if live is None:
             row = self.database.waiting.whole(item.number)
             case, trace = whole_parts(row, self.database.programs, self._remade)
@@ -149,6 +147,7 @@ class StoredQueue:
         Args:
             item: that was taken.
         """
+        self._live.pop(item.number, None)
         if self._new.pop(item.number, None) is None:
             self.database.waiting.forget(item.number)
 
@@ -158,12 +157,14 @@ class StoredQueue:
         Args:
             item: with what was learnt of it: whether a known fault explains it, and as what it is kept (``doubted``).
         """
-        seen = self._new.get(item.number)
-        if seen is not None:
-            finding = replace(seen.finding, doubted=item.finding.doubted)
-            self._new[item.number] = replace(seen, again=item.again, finding=finding)
+        doubted = item.finding.doubted
+        row, live = self._new.get(item.number), self._live.get(item.number)
+        if live is not None:
+            self._live[item.number] = replace(live, doubted=doubted)
+        if row is not None:
+            self._new[item.number] = replace(row, again=item.again, doubted=doubted)
         else:
-            self.database.waiting.change(item.number, again=item.again, doubted=item.finding.doubted)
+            self.database.waiting.change(item.number, again=item.again, doubted=doubted)
         self._let_wait(item)
 
     def strike(self, item: TriageCase) -> None:
