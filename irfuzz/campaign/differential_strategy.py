@@ -46,7 +46,6 @@ from irfuzz.oracle import MeasuringJudge, judge
 from irfuzz.oracle.converter_verdicts import concerned
 from irfuzz.oracle.excuses import lacks_witness
 from irfuzz.oracle.verdict import Verdict
-from irfuzz.store.waiting_rows import WaitingChanges
 
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job
@@ -117,9 +116,9 @@ class Differential(Strategy[Runs, Verdict]):
             self.corpus.limit(newest)
         for target in versions_that_tell(runner.targets):
             self.steering.passes.register(target, registered(runner, target))
-        self._waiting = StoredQueue(job.database, job.number, self._remade, job.journal.looks_into)
+        waiting = StoredQueue(job.database, job.number, self._remade, job.journal.looks_into)
         self._triage = Triage(
-            job.layout, self._waiting, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience,
+            job.layout, waiting, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience,
             aside=self._failing.aside,
         )  # fmt: skip
         return (*runner.targets, *self._later)
@@ -335,10 +334,6 @@ class Differential(Strategy[Runs, Verdict]):
             self._job.counts["facts checked"] += inferred_fact_audit.audit(
                 self._runner, testcase.program, testcase.inputs
             )
-
-    def take_waiting(self) -> WaitingChanges:
-        """What has changed of what waits for triage."""
-        return self._waiting.changes()
 
     def work(self) -> None:
         """Look into what waits."""

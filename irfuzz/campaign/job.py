@@ -154,10 +154,7 @@ class Job:
         """Let the database know how far this job has come."""
         new = self.strategy.corpus.take_new()
         self.strategy.save()
-        waiting = self.strategy.take_waiting()
-        self.counts["corpus"] += self.database.record(
-            self.number, self.iteration, self.programs, self.counts, new, waiting
-        )  # fmt: skip
+        self.counts["corpus"] += self.database.record(self.number, self.iteration, self.programs, self.counts, new)
 
 
 def _say(job: int, text: str) -> None:

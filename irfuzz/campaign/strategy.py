@@ -11,7 +11,6 @@ from irfuzz.choices import Choices
 from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
 from irfuzz.ir.program import Program
-from irfuzz.store.waiting_rows import NOTHING, WaitingChanges
 
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job
@@ -132,12 +131,6 @@ class Strategy(Protocol[R, V]):
 
     def audit(self, testcase: Testcase) -> None:
         """Now and then compare what is believed of the program with what it computes; never, unless overridden."""
-
-    def take_waiting(self) -> WaitingChanges:
-        """What has changed of what waits for triage, to be stored with how far the job has come; nothing, unless
-        overridden.
-        """
-        return NOTHING
 
     def work(self) -> None:
         """Look into what waits for triage, as far as there is time; nothing waits, unless overridden."""

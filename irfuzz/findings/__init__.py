@@ -20,8 +20,6 @@ fails a build; ``baseline.py`` reads and writes that file.
 
 A new step is one function in ``pipeline.py`` and one line in ``steps``.
 
-``waiting_case_codec.py`` does the same for disagreements before that way: as they were seen, with all answers.
-
 ``codec.py`` is the only place in which findings become rows, or ``finding.json``, and are read again. Both carry a
 schema version: what an older irfuzz wrote opens, and what a newer one wrote is refused by its name. Nothing else
 touches the JSON of a finding. Reports (``irfuzz/report``) get findings and give text.

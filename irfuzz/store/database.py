@@ -20,7 +20,7 @@ from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database_schema import FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
 from irfuzz.store.model_blob_packing import pack_model, whole_model
 from irfuzz.store.stored_program_encoding import StoredPrograms
-from irfuzz.store.waiting_rows import NOTHING, WaitingChanges, WaitingRow, WaitingRows, store_changes
+from irfuzz.store.waiting_rows import WaitingRow, WaitingRows
 
 
 class Status(StrEnum):
@@ -205,15 +205,10 @@ class Database:
             return _add(connection, row) == 1
 
     def record(
-        self,
-        job: int,
-        iteration: int,
-        programs: int,
-        counts: Mapping[str, int],
-        rows: Sequence[ProgramRow],
-        waiting: WaitingChanges = NOTHING,
+        self, job: int, iteration: int, programs: int, counts: Mapping[str, int], rows: Sequence[ProgramRow]
     ) -> int:
-        """Add programs and cases, and store how far a job has come, all or nothing; how many programs were new.
+        """Add programs, and cases that wait, and store how far a job has come, all or nothing; how many programs were
+        new.
 
         Args:
             job: number of the job, whose older tally is replaced.
@@ -221,16 +216,16 @@ class Database:
             programs: that it has made so far.
             counts: are stored with those that were new added to ``corpus``.
             rows: the programs; those whose digests are known are left out.
-            waiting: what has changed in the job's queue for triage.
         """
         with self.transaction() as connection:
             added = sum(_add(connection, row) for row in rows)
-            store_changes(connection, waiting)
+            self.waiting.store(connection)
             if added:
                 counts = {**counts, "corpus": counts.get("corpus", 0) + added}
             tally = {"job": job, "iteration": iteration, "programs": programs, "counts": json.dumps(dict(counts))}
             statement = insert(TALLY).values(**tally)
             connection.execute(statement.on_conflict_do_update(index_elements=["job"], set_=tally))
+        self.waiting.stored()
         return added
 
     def programs_after(self, number: int, most: int = 200) -> list[tuple[int, ProgramRow]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, literal, select, update
@@ -44,24 +44,8 @@ class WaitingRow:
     answers: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingChanges:
-    """What has changed in a job's queue, to be stored with how far the job has come (``Database.record``).
-
-    Attributes:
-        new: cases that wait from now on.
-        gone: numbers of those that wait no more, since a better one of their like does.
-    """
-
-    new: Sequence[WaitingRow] = ()
-    gone: Sequence[int] = ()
-
-
-NOTHING = WaitingChanges()
-
-
 class WaitingRows:
-    """The cases that wait in a campaign's database. Every method is one transaction.
+    """The cases that wait in a campaign's database. Every method is one transaction, but for ``add`` and ``let_go``.
 
     Args:
         transaction: of the database.
@@ -75,6 +59,29 @@ class WaitingRows:
     ) -> None:
         self._transaction = transaction
         self._read = read
+        self._new: dict[int, WaitingRow] = {}
+        self._gone: list[int] = []
+
+    def add(self, row: WaitingRow) -> None:
+        """Let a case wait; it is stored with the next ``Database.record``, which says how far its job has come."""
+        self._new[row.number] = row
+
+    def let_go(self, number: int) -> None:
+        """Let a case wait no more from the next ``Database.record`` on, for a better one of its like waits."""
+        if self._new.pop(number, None) is None:
+            self._gone.append(number)
+
+    def store(self, connection: Connection) -> None:
+        """Store what was added and let go, as a part of a transaction; ``stored`` is called once that is through."""
+        if self._gone:
+            connection.execute(delete(WAITING).where(WAITING.c.number.in_(self._gone)))
+        for row in self._new.values():
+            values = {name: getattr(row, name) for name in WaitingRow.__slots__}
+            connection.execute(insert(WAITING).values(**values, seen=time.time()))
+
+    def stored(self) -> None:
+        """Forget what ``store`` has stored."""
+        self._new, self._gone = {}, []
 
     def of(self, owner: int) -> list[WaitingRow]:
         """The cases of a job in the order of their numbers, without programs, inputs, answers and traces.
@@ -97,6 +104,8 @@ class WaitingRows:
         Raises:
             InternalError: there is none.
         """
+        if number in self._new:
+            return self._new[number]
         query = select(*(WAITING.c[n] for n in WaitingRow.__slots__)).where(WAITING.c.number == number)
         with self._transaction() as connection:
             row = connection.execute(query).one_or_none()
@@ -127,7 +136,9 @@ class WaitingRows:
             return connection.execute(query).scalar_one()
 
     def forget(self, number: int) -> None:
-        """Let a case wait no more; nothing happens if there is none of that number."""
+        """Let a case wait no more at once; nothing happens if there is none of that number."""
+        if self._new.pop(number, None) is not None:
+            return
         with self._transaction() as connection:
             connection.execute(delete(WAITING).where(WAITING.c.number == number))
 
@@ -139,6 +150,9 @@ class WaitingRows:
             again: a known fault explains it.
             doubted: number of the finding as which it is kept until it is proven; 0 for none.
         """
+        if number in self._new:
+            self._new[number] = replace(self._new[number], again=again, doubted=doubted)
+            return
         with self._transaction() as connection:
             statement = update(WAITING).where(WAITING.c.number == number)
             connection.execute(statement.values(again=again, doubted=doubted))
@@ -158,17 +172,3 @@ class WaitingRows:
         with self._transaction() as connection:
             statement = update(WAITING).where(WAITING.c.owner >= jobs)
             connection.execute(statement.values(owner=WAITING.c.owner % jobs))
-
-
-def store_changes(connection: Connection, changes: WaitingChanges) -> None:
-    """Store what has changed in a queue as a part of a transaction.
-
-    Args:
-        connection: with the transaction.
-        changes: of one job's queue.
-    """
-    if changes.gone:
-        connection.execute(delete(WAITING).where(WAITING.c.number.in_(changes.gone)))
-    for row in changes.new:
-        values = {name: getattr(row, name) for name in WaitingRow.__slots__}
-        connection.execute(insert(WAITING).values(**values, seen=time.time()))

@@ -24,7 +24,7 @@ from irfuzz.findings.codec import row_of
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
 from irfuzz.store.database import Status
-from irfuzz.store.waiting_rows import WaitingChanges, WaitingRow
+from irfuzz.store.waiting_rows import WaitingRow
 from tests.campaign.running import planted
 from tests.campaign.test_archive import VERDICT, finding
 
@@ -79,7 +79,8 @@ def test_it_ends_after_so_many_programs_or_seconds(
 def kept(tmp_path: Path, busy: Callable[[Journal], None]) -> tuple[dict[str, object], dict[str, bytes]]:
     """What is stored of a job that died after 7 iterations."""
     with Campaign(tmp_path / "out", replace(CONFIG, seed=5)) as campaign:
-        campaign.database.record(2, 7, 6, {}, [], WaitingChanges([WAITS]))
+        campaign.database.waiting.add(WAITS)
+        campaign.database.record(2, 7, 6, {}, [])
         journal = Journal(campaign.layout.inflight(2))
         busy(journal)
         journal.close()
@@ -204,7 +205,8 @@ def test_figures_are_those_of_all_jobs(tmp_path: Path, monkeypatch: pytest.Monke
         assert campaign.progress(104.0, 2, 1).rate == 0.0
         assert campaign.programs() == 12
         assert progress.to_json()["counts"] == progress.counts
-        campaign.database.record(1, 5, 4, {"untriaged": 9}, [], WaitingChanges([WAITS]))
+        campaign.database.waiting.add(WAITS)
+        campaign.database.record(1, 5, 4, {"untriaged": 9}, [])
         assert campaign.progress(104.0, 2, 1).counts["untriaged"] == 1, "as the queue has it"
 
 

@@ -482,7 +482,7 @@ def test_it_ends_with_the_job_or_after_some_time(
 def stored(triage: Triage) -> list[tuple[int, int]]:
     """Strikes of what is stored and waits, and the numbers under which it is kept."""
     database = triage._waiting.database
-    database.record(0, 1, 1, {}, [], triage._waiting.changes())
+    database.record(0, 1, 1, {}, [])
     return [(row.strikes, row.doubted) for row in database.waiting.of(0)]
 
 

@@ -19,7 +19,7 @@ from irfuzz.campaign.inflight_journal import InFlight
 from irfuzz.campaign.job import Job, main
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.isolate import StartError
-from irfuzz.store.waiting_rows import WaitingChanges, WaitingRow
+from irfuzz.store.waiting_rows import WaitingRow
 
 pytestmark = pytest.mark.unit
 
@@ -148,7 +148,8 @@ def test_what_is_left_out_after_a_death(stored: Job, busy: InFlight, skip: int, 
 
 def test_no_program_is_left_out_if_a_case_was_looked_into(stored: Job) -> None:
     row = WaitingRow(5, 0, 0, 7, "crash", "t", False, "", "[]", 3, False, 0, 0, "{}", b"", b"", b"", b"")
-    stored.database.record(0, 20, 15, {}, [], WaitingChanges([row]))
+    stored.database.waiting.add(row)
+    stored.database.record(0, 20, 15, {}, [])
     stored._learn(InFlight(case=5))
     assert (stored.skip, stored.together(16, 100)) == (-1, 16)
     assert stored.database.waiting.whole(5).strikes == 1

@@ -22,7 +22,6 @@ from irfuzz.campaign.metamorphic_testing_strategy import SelfTests
 from irfuzz.choices import Choices
 from irfuzz.errors import InternalError, Unsupported
 from irfuzz.ir.program import Program
-from irfuzz.store.waiting_rows import NOTHING, WaitingChanges
 
 pytestmark = pytest.mark.unit
 
@@ -95,9 +94,6 @@ class Recording:
 
     def audit(self, testcase: Testcase) -> None:
         self.note("audit", testcase.iteration)
-
-    def take_waiting(self) -> WaitingChanges:
-        return NOTHING
 
     def work(self) -> None:
         self.steps.append(("work", 0))

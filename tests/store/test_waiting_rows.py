@@ -11,7 +11,7 @@ import pytest
 
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.store.database import Database
-from irfuzz.store.waiting_rows import JOBS, WaitingChanges, WaitingRow
+from irfuzz.store.waiting_rows import JOBS, WaitingRow
 
 pytestmark = pytest.mark.unit
 
@@ -45,7 +45,11 @@ def database(tmp_path: Path) -> Database:
 
 
 def wait(database: Database, *rows: WaitingRow, gone: tuple[int, ...] = ()) -> None:
-    database.record(0, 1, 1, {}, [], WaitingChanges(rows, gone))
+    for one in rows:
+        database.waiting.add(one)
+    for number in gone:
+        database.waiting.let_go(number)
+    database.record(0, 1, 1, {}, [])
 
 
 def test_cases_are_stored_and_read_by_their_jobs(database: Database) -> None:
@@ -63,8 +67,10 @@ def test_cases_are_stored_and_read_by_their_jobs(database: Database) -> None:
 
 def test_cases_and_progress_are_stored_both_or_neither(database: Database) -> None:
     wait(database, row(2))
+    database.waiting.add(row(3))
+    database.waiting.add(row(2))
     with pytest.raises(UsageError, match="UNIQUE"):
-        database.record(0, 9, 9, {}, [], WaitingChanges([row(3), row(2)]))
+        database.record(0, 9, 9, {}, [])
     assert ([one.number for one in database.waiting.of(0)], database.tally(0)[0]) == ([2], 1)
 
 

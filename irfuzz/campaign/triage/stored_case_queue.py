@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.campaign.triage.case_queue import TriageCase, TriageQueue
-from irfuzz.errors import InvalidProgram
-from irfuzz.execute.run_types import Target
-from irfuzz.findings.waiting_case_codec import (
+from irfuzz.campaign.triage.waiting_case_codec import (
     NO_CASE,
     answers_in,
     bare_finding_of,
@@ -17,7 +15,9 @@ from irfuzz.findings.waiting_case_codec import (
     waiting_row_of,
     whole_parts,
 )
-from irfuzz.store.waiting_rows import JOBS, WaitingChanges, WaitingRow
+from irfuzz.errors import InvalidProgram
+from irfuzz.execute.run_types import Target
+from irfuzz.store.waiting_rows import JOBS, WaitingRow
 
 if TYPE_CHECKING:
     from irfuzz.findings.finding import Finding
@@ -35,7 +35,7 @@ def _not_remade(trace: Mapping[str, Any]) -> Program:
 class StoredQueue:
     """Cases of one job that nobody has looked into, also those that the job left when it was killed.
 
-    A case is stored with how far the job has come (``changes``) and removed when it is known what it came to
+    A case is stored with how far the job has come (``Database.record``) and removed when it is known what it came to
     (``done``). So a kill in between costs no case; one whose finding was stored by then is looked into once more, and
     counted as a repetition.
 
@@ -60,9 +60,7 @@ class StoredQueue:
         self._remade = remade
         self._busy = busy
         self._queue = TriageQueue()
-        self._new: dict[int, WaitingRow] = {}
         self._live: dict[int, Finding] = {}
-        self._gone: list[int] = []
         self._number = database.waiting.first_number(job)
         for row in database.waiting.of(job):
             self._let_wait(_case_of(row))
@@ -75,36 +73,29 @@ class StoredQueue:
         """Let a case wait that was seen just now, as ``TriageQueue.add`` does; returns how many wait no more for it.
 
         Args:
-            item: whole, with the program, its inputs and what targets did. It is stored with the next ``changes``.
+            item: whole, with the program, its inputs and what targets did. It is stored with the next
+                ``Database.record``.
         """
         item = replace(item, number=self._number)
         self._number += JOBS
         self._live[item.number] = item.finding
         dropped = self._let_wait(item)
-        if item.number not in self._live:
-            self._gone.remove(item.number)  # it was never there
-        else:
-            self._new[item.number] = waiting_row_of(
+        if item.number in self._live:  # it waits
+            row = waiting_row_of(
                 item.finding, self.database.programs, number=item.number, words=item.words, operators=item.operators,
                 size=item.size, again=item.again,
             )  # fmt: skip
+            self.database.waiting.add(row)
+        if len(self._live) > LIVE:
+            del self._live[next(iter(self._live))]
         return dropped
 
     def _let_wait(self, item: TriageCase) -> int:
         dropped = self._queue.add(_bare(item))
         for one in dropped:
             self._live.pop(one.number, None)
-            if self._new.pop(one.number, None) is None:
-                self._gone.append(one.number)
+            self.database.waiting.let_go(one.number)
         return len(dropped)
-
-    def changes(self) -> WaitingChanges:
-        """What has changed since the last call, to be stored in the transaction that says how far the job has come."""
-        found = WaitingChanges([*self._new.values()], self._gone)
-        self._new, self._gone = {}, []
-        for number in list(self._live)[:-LIVE]:
-            del self._live[number]
-        return found
 
     def take(self, allowed: Callable[[TriageCase], bool]) -> TriageCase | None:
         """The next one for which there is time, as ``TriageQueue.take`` chooses; it stays in the database.
@@ -148,8 +139,7 @@ class StoredQueue:
             item: that was taken.
         """
         self._live.pop(item.number, None)
-        if self._new.pop(item.number, None) is None:
-            self.database.waiting.forget(item.number)
+        self.database.waiting.forget(item.number)
 
     def put_back(self, item: TriageCase) -> None:
         """Let a case that was taken wait again.
@@ -158,13 +148,10 @@ class StoredQueue:
             item: with what was learnt of it: whether a known fault explains it, and as what it is kept (``doubted``).
         """
         doubted = item.finding.doubted
-        row, live = self._new.get(item.number), self._live.get(item.number)
+        live = self._live.get(item.number)
         if live is not None:
             self._live[item.number] = replace(live, doubted=doubted)
-        if row is not None:
-            self._new[item.number] = replace(row, again=item.again, doubted=doubted)
-        else:
-            self.database.waiting.change(item.number, again=item.again, doubted=doubted)
+        self.database.waiting.change(item.number, again=item.again, doubted=doubted)
         self._let_wait(item)
 
     def strike(self, item: TriageCase) -> None:

@@ -13,12 +13,8 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from irfuzz.errors import InvalidProgram, UsageError
-from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
-from irfuzz.findings import waiting_case_codec
-from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.finding import Finding
-from irfuzz.findings.waiting_case_codec import (
+from irfuzz.campaign.triage import waiting_case_codec
+from irfuzz.campaign.triage.waiting_case_codec import (
     NO_CASE,
     answers_in,
     bare_finding_of,
@@ -26,6 +22,10 @@ from irfuzz.findings.waiting_case_codec import (
     waiting_row_of,
     whole_parts,
 )
+from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.store.blob_store import FolderBlobs
