@@ -224,6 +224,7 @@ class Campaign:
             self.database.set(f"{TARGETS} {number}", "")
         self.database.set(SECONDS, "" if seconds is None else json.dumps([seconds, began + seconds]))
         self.database.set(STOP_AT, "" if stop_at is None else str(stop_at))
+        self.database.waiting.share_out(self.config.jobs)
         with self._listening():
             for number in range(self.config.jobs):
                 self._jobs.start(number)
@@ -271,7 +272,10 @@ class Campaign:
         self.deaths.append(death)
         busy = inflight_journal.read(self.layout.inflight(death.job))
         models = busy.models
-        if busy.iteration in models or len(models) == 1:
+        case = self.database.waiting.model(busy.case) if busy.case else None
+        if case is not None:
+            names = {"case.onnx": case}
+        elif busy.iteration in models or len(models) == 1:
             names = {"inflight.onnx": models.get(busy.iteration) or next(iter(models.values()))}
         else:
             names = {f"inflight-{iteration}.onnx": data for iteration, data in models.items()}
@@ -381,6 +385,8 @@ class Campaign:
         for _, _, _, more in tallies:
             for name, count in more.items():
                 counts[name] = counts.get(name, 0) + count
+        if "untriaged" in counts:
+            counts["untriaged"] = self.database.waiting.count()  # a job that there is no more has told of its own, too
         programs = sum(t[2] for t in tallies)
         found = self.database.finding_counts()
         return CampaignProgress(

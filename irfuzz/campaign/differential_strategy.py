@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from irfuzz.campaign.config import MANY
 from irfuzz.campaign.corpus.hazard_input_steering import InputSteering
@@ -19,11 +19,13 @@ from irfuzz.campaign.loop import ROUND
 from irfuzz.campaign.monitoring import inferred_fact_audit
 from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.targets import compared_program_counts, per_program_selection
+from irfuzz.campaign.targets.failing_target_exclusion import FailingTargets
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.campaign.targets.operator_support import OperatorSupport
 from irfuzz.campaign.targets.slow_runner import SlowTargets, longest, quick_and_slow
 from irfuzz.campaign.targets.slow_sampling import Sampling
 from irfuzz.campaign.triage.disagreement_handling import Triage
+from irfuzz.campaign.triage.stored_case_queue import StoredQueue
 from irfuzz.choices import Choices
 from irfuzz.execute.onnxruntime_passes import registered
 from irfuzz.execute.run_types import Exit, RunResult, Target
@@ -39,6 +41,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import NEWEST, newest_for
+from irfuzz.mutate.mutation_trace import parse_trace
 from irfuzz.oracle import MeasuringJudge, judge
 from irfuzz.oracle.converter_verdicts import concerned
 from irfuzz.oracle.excuses import lacks_witness
@@ -73,6 +76,7 @@ class Differential(Strategy[Runs, Verdict]):
         self._alone: Sequence[tuple[int, int]] = ()
         self._seed: tuple[int, int] | None = None
         self._stuck = HangAvoidance()
+        self._failing = FailingTargets()
         self._support = OperatorSupport(empty=True)
 
     def runner(self) -> Runner:
@@ -112,10 +116,15 @@ class Differential(Strategy[Runs, Verdict]):
             self.corpus.limit(newest)
         for target in versions_that_tell(runner.targets):
             self.steering.passes.register(target, registered(runner, target))
+        waiting = StoredQueue(job.database, job.number, self._remade, job.journal.looks_into)
         self._triage = Triage(
-            job.layout, job.database, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience
+            job.layout, waiting, runner, job.config, job.ends, longest=longest(seconds), patience=job.patience,
+            aside=self._failing.aside,
         )  # fmt: skip
         return (*runner.targets, *self._later)
+
+    def _remade(self, trace: Mapping[str, Any]) -> Program:
+        return self.corpus.remade(parse_trace(trace, "trace of a waiting case"))
 
     def absorb(self) -> None:
         """Take in what was added to the corpus."""
@@ -172,6 +181,7 @@ class Differential(Strategy[Runs, Verdict]):
         quick, counts = self._quick, self._job.counts
         every = self._job.config.every
         wanted = quick if invalid else per_program_selection.turn(quick, iteration, every, self._parts)
+        wanted = self._failing.left(wanted)
         wanted = self._stuck.spared(entry.seed, program, wanted, counts) or wanted
         worth = self.steering.count(testcase) if testcase.edits and not invalid else MutantWorth()
         hunt = ""
@@ -235,6 +245,7 @@ class Differential(Strategy[Runs, Verdict]):
         self._count(runs)
         if not testcase.invalid:
             compared_program_counts.count(runs, counts)
+            self._set_aside(runs)
         self._stuck.saw(seed, program, runs)
         news = [v for v in verdicts if not self._triage.knows(v, program)]
         if news:
@@ -245,6 +256,11 @@ class Differential(Strategy[Runs, Verdict]):
             # Most doubts are that nothing was measured; slow targets are measured in triage alone.
             verdicts = MeasuringJudge(self._runner, wrong_here).judge(testcase.program, testcase.inputs, runs)
         return runs, verdicts
+
+    def _set_aside(self, runs: Runs) -> None:
+        for target, why in self._failing.saw(runs):
+            self._slow.leave_out(target)
+            self._job.targets.set_aside(target, why)
 
     def _others(self, testcase: Testcase, verdicts: Sequence[Verdict]) -> tuple[Target, ...]:
         """The quick targets that have not run a program and on which verdicts on it depend."""
@@ -257,7 +273,8 @@ class Differential(Strategy[Runs, Verdict]):
         self, testcase: Testcase, runs: Runs, verdicts: list[Verdict], targets: Sequence[Target]
     ) -> tuple[Runs, list[Verdict]]:
         """The same with what more targets say."""
-        spared = self._stuck.spared(testcase.entry.seed, testcase.program, targets, self._job.counts)
+        left = self._failing.left(targets)
+        spared = self._stuck.spared(testcase.entry.seed, testcase.program, left, self._job.counts)
         more = self._more(testcase, spared)
         if not more:
             return runs, verdicts
@@ -291,7 +308,7 @@ class Differential(Strategy[Runs, Verdict]):
     def triage(self, testcase: Testcase, runs: Runs, wrong: Sequence[Verdict]) -> None:
         """Take note of what is new.
 
-        Each verdict becomes a finding with the trace of the program, and ``Triage.look`` decides what is made small.
+        Each verdict becomes a finding with the trace of the program, and ``Triage.look`` decides what of it waits.
 
         Args:
             testcase: that was judged.

@@ -12,10 +12,11 @@ from irfuzz.errors import UsageError
 
 MAGIC = b"irfuzz01"
 _HEAD = struct.Struct("<8sqq")
-"""Magic, the iteration at work, how many programs of the round lie behind the header."""
+"""Magic, the iteration at work, how many programs of the round lie behind the header; while a case is looked into its
+number instead of an iteration, and ``_CASE``."""
+_CASE = -1
 LARGE = 1 << 20
 """Bytes of programs that are cut off once they have run: with large weights they would take as much room as a seed."""
-_ITERATION = struct.Struct("<q")
 _ENTRY = struct.Struct("<qq")
 """Iteration and size of a program; the programs follow one another behind the table."""
 
@@ -27,10 +28,12 @@ class InFlight:
     Attributes:
         iteration: that was made or judged; -1 if it is one of ``models`` that ran.
         models: the programs of the round that was run or judged, by iteration; empty while they were made.
+        case: number of the waiting case that was looked into; 0 if none was.
     """
 
     iteration: int = -1
     models: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    case: int = 0
 
 
 class Journal:
@@ -40,7 +43,7 @@ class Journal:
         UsageError: it cannot be written.
     """
 
-    __slots__ = ("_fd", "_path", "_size")
+    __slots__ = ("_count", "_fd", "_path", "_size")
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -49,6 +52,7 @@ class Journal:
         except OSError as error:
             raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
         self._size = os.fstat(self._fd).st_size
+        self._count = 0
 
     def makes(self, iteration: int) -> None:
         """A program is being made; from now on the file speaks of no other.
@@ -56,6 +60,7 @@ class Journal:
         Args:
             iteration: of it. If the job dies now, that iteration is to blame.
         """
+        self._count = 0
         self._write(_HEAD.pack(MAGIC, iteration, 0), 0)
         self._shrink()
 
@@ -65,7 +70,15 @@ class Journal:
         Args:
             iteration: of it.
         """
-        self._write(_ITERATION.pack(iteration), len(MAGIC))
+        self._write(_HEAD.pack(MAGIC, iteration, self._count), 0)
+
+    def looks_into(self, number: int) -> None:
+        """A case that waited for triage is looked into; no program is to blame if the job dies now.
+
+        Args:
+            number: of the case.
+        """
+        self._write(_HEAD.pack(MAGIC, number, _CASE), 0)
 
     def runs(self, models: Sequence[tuple[int, bytes]]) -> None:
         """Programs, each with its iteration, are going to run; to be called after ``makes``.
@@ -77,7 +90,8 @@ class Journal:
         # First what the header will speak of: who reads meanwhile sees a program being made.
         written = self._write(b"".join([table, *(data for _, data in models)]), _HEAD.size)
         self._size = max(self._size, written)
-        self._write(_HEAD.pack(MAGIC, -1, len(models)), 0)
+        self._count = len(models)
+        self._write(_HEAD.pack(MAGIC, -1, self._count), 0)
 
     def close(self) -> None:
         """Give the file back; it stays, without large programs."""
@@ -122,6 +136,8 @@ def read(path: Path) -> InFlight:
     if len(data) < _HEAD.size:
         return InFlight()
     magic, iteration, count = _HEAD.unpack_from(data)
+    if magic == MAGIC and count == _CASE:
+        return InFlight(case=max(0, iteration))
     start = _HEAD.size + count * _ENTRY.size
     if magic != MAGIC or not 0 <= count <= len(data) or start > len(data):
         return InFlight()

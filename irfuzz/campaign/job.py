@@ -108,7 +108,13 @@ class Job:
         self.database.close()
 
     def _learn(self, busy: inflight_journal.InFlight) -> None:
-        """What to leave out after a death; if several programs ran, they run one by one first to tell which."""
+        """What to leave out after a death; if several programs ran, they run one by one first to tell which.
+
+        If a case was looked into that had waited, no program is left out.
+        """
+        if busy.case:
+            self.database.waiting.strike(busy.case)
+            return
         if busy.iteration < 0 and len(busy.models) > 1:
             self._alone_until = max(busy.models) + 1
             return

@@ -63,7 +63,9 @@ def _round(job: Job, strategy: Strategy[R, V], most: int) -> int:
         job.advance(passed=passed, save=long)
         if job.stop:
             return 1
-    strategy.work()
+        if long:
+            _work(job, strategy)
+    _work(job, strategy)
     job.save()
     return max(1, min(strategy.most, 2 * len(made), int(ROUND_SECONDS / each)))
 
@@ -121,6 +123,12 @@ def _execute(job: Job, strategy: Strategy[R, V], made: Sequence[Testcase | str |
             job.journal.runs([(testcase.iteration, testcase.whole)])
             (found[-1],) = strategy.execute([testcase])
     return iter(found)
+
+
+def _work(job: Job, strategy: Strategy[R, V]) -> None:
+    """Look into what waits, once it is stored; a fault of our own costs no program then."""
+    with job.guard(job.iteration):
+        strategy.work()
 
 
 def _judge(job: Job, strategy: Strategy[R, V], testcase: Testcase, runs: R | None) -> tuple[bool, bool]:

@@ -120,7 +120,7 @@ class Strategy(Protocol[R, V]):
         ...
 
     def triage(self, testcase: Testcase, runs: R, wrong: Sequence[V]) -> None:
-        """Confirm, reduce and store what is new of what is wrong, or let it wait.
+        """Let what is new of what is wrong wait, or confirm, reduce and store it.
 
         Args:
             testcase: that was judged.

@@ -75,8 +75,12 @@ def main(parent: int, limits: tuple[int, int], sandbox: tuple[str, list[str]], c
     writable = walls.writable_for(folder, allowed) if folder else None
     if folder:
         walls.confine_zygote(folder, allowed)
+    me = os.getpid()
 
     def limit() -> None:
+        linux.signal_at_parents_death(signal.SIGKILL)  # if this process is killed nobody ends the command
+        if os.getppid() != me:
+            os._exit(128 + signal.SIGKILL)
         walls.confine_child(writable)
         if file_bytes >= 0:
             linux.lower_limit(resource.RLIMIT_FSIZE, file_bytes)

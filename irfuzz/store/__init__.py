@@ -22,7 +22,8 @@ What every file relies on:
 
 The way through the files:
 
-* ``database_schema`` has the tables, and ``database`` every question that is asked of them.
+* ``database_schema`` has the tables, and ``database`` every question that is asked of them, but for those of
+  ``waiting_rows``: disagreements that nobody has looked into.
 * ``corpus_index`` has what jobs know of programs without reading them, and how programs leave.
 * ``locked_database_wait`` waits while another process holds a lock.
 * ``blob_store`` keeps bytes under their digest: ``Blobs`` is the protocol, ``FolderBlobs`` a folder.
@@ -33,10 +34,11 @@ The way through the files:
   mutants.
 * ``npz_tensors`` writes named values as one npz file, with a manifest for what numpy cannot hold.
 
-To add a table or a column, change ``database_schema``, raise ``SCHEMA`` (older folders are refused then, so prefer a
-setting, a key with a text in the table ``setting``), and add the method to ``Database`` as one transaction, with a
-test in ``tests/store/test_database.py``, which also kills a writing process. To keep blobs elsewhere than in a folder,
-write a class with the methods of ``Blobs``.
+To add a column, change ``database_schema``, raise ``SCHEMA`` (older folders are refused then, so prefer a setting, a
+key with a text in the table ``setting``), and add the method to ``Database`` as one transaction. A new table needs no
+new ``SCHEMA``: older folders get it, empty, when they are opened. Each method has a test in
+``tests/store/test_database.py``, which also kills a writing process. To keep blobs elsewhere than in a folder, write a
+class with the methods of ``Blobs``.
 
 Do not open the database from outside ``Database``, and do not keep a connection across calls. Do not parse large
 weights to store them: they are bytes of a mapped file. Do not write into a finding's folder here; ``irfuzz/report``

@@ -22,6 +22,7 @@ from irfuzz.store.database_schema import FINDING, LEAVING, METADATA, PROGRAM, SC
 from irfuzz.store.locked_database_wait import PatientConnection
 from irfuzz.store.model_blob_packing import pack_model, whole_model
 from irfuzz.store.stored_program_encoding import StoredPrograms
+from irfuzz.store.waiting_rows import WaitingRow, WaitingRows
 
 
 class Status(StrEnum):
@@ -32,7 +33,7 @@ class Status(StrEnum):
     UNREPLAYED = "unreplayed"
     """It was seen, but its ``repro.py`` does not show it; reported apart from the findings."""
     EXPLAINED = "explained"
-    """A suspect that turned out to be a finding that was known; its row stays, and nobody is told of it any more."""
+    """What had no proof and turned out to be a known finding; its row stays, and nobody is told of it any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class FindingRow:
     last: float = 0.0
 
 
-Row = TypeVar("Row", ProgramRow, FindingRow)
+Row = TypeVar("Row", ProgramRow, FindingRow, WaitingRow)
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "str": (str,),
@@ -111,6 +112,12 @@ class Database:
 
     Every method is one transaction: after it returns, ``kill -9`` of any process loses nothing of it.
 
+    Attributes:
+        path: of the file.
+        blobs: large weights of its programs.
+        programs: writes and reads its programs.
+        waiting: disagreements that nobody has looked into.
+
     Raises:
         UsageError: the file cannot be opened or written (any method: the disk may fill up), is no database, has
             another schema version, or (any method) is damaged.
@@ -121,6 +128,7 @@ class Database:
         self.blobs = FolderBlobs(path.parent / BLOBS, within=True)
         self.programs = StoredPrograms(self.blobs)
         self.index = CorpusIndex(self.transaction, self._damaged)
+        self.waiting = WaitingRows(self.transaction, self._row)
         self._engine: Engine = create_engine(f"sqlite:///{path}", connect_args={"factory": PatientConnection})
         event.listen(self._engine, "connect", _configure)
         try:
@@ -234,7 +242,8 @@ class Database:
         counts: Mapping[str, int],
         rows: Sequence[ProgramRow],
     ) -> int:
-        """Add programs and store how far a job has come, both or neither; how many programs were new.
+        """Add programs, and cases that wait, and store how far a job has come, all or nothing; how many programs were
+        new.
 
         Args:
             job: number of the job, whose older tally is replaced.
@@ -246,12 +255,14 @@ class Database:
         with self.transaction() as connection:
             new = [(number, row) for row in rows if (number := _add(connection, row)) is not None]
             add_entries(connection, [_entry(number, row) for number, row in new if row.cost])
+            self.waiting.store(connection)
             added = len(new)
             if added:
                 counts = {**counts, "corpus": counts.get("corpus", 0) + added}
             tally = {"job": job, "iteration": iteration, "programs": programs, "counts": json.dumps(dict(counts))}
             statement = insert(TALLY).values(**tally)
             connection.execute(statement.on_conflict_do_update(index_elements=["job"], set_=tally))
+        self.waiting.stored()
         return added
 
     def numbered(self, number: int) -> ProgramRow:
@@ -342,10 +353,22 @@ class Database:
 
         Args:
             signature: of the finding.
-            explains: number of a suspect that turned out to be this finding; 0 for none.
+            explains: number of what had no proof and turned out to be this finding; 0 for none.
         """
         with self.transaction() as connection:
             return _count(connection, signature, explains)
+
+    def is_open(self, number: int, *, suspect: bool) -> bool:
+        """Whether the finding of a number still has no proof.
+
+        Args:
+            number: of it.
+            suspect: it is one; one that is a suspect no more is not open then.
+        """
+        query = select(FINDING.c.suspect, FINDING.c.status).where(FINDING.c.number == number)
+        with self.transaction() as connection:
+            row = connection.execute(query).one_or_none()
+        return row is not None and tuple(row) == (suspect, Status.UNREPLAYED.value)
 
     def set_verdict(self, number: int, verdict: str) -> None:
         """Replace the verdict's text of a finding, to which something was added.
@@ -358,11 +381,13 @@ class Database:
             connection.execute(update(FINDING).where(FINDING.c.number == number).values(verdict=verdict))
 
     def known(self) -> list[tuple[int, str, str]]:
-        """Number, signature and verdict of each finding that is no suspect, in the order in which they came.
+        """Number, signature and verdict of each finding that is no suspect, and that no other explains, in their order.
 
         Verdicts are JSON; models and inputs are not read.
         """
-        query = select(FINDING.c.number, FINDING.c.signature, FINDING.c.verdict).where(~FINDING.c.suspect)
+        query = select(FINDING.c.number, FINDING.c.signature, FINDING.c.verdict).where(
+            ~FINDING.c.suspect, FINDING.c.status != Status.EXPLAINED.value
+        )
         with self.transaction() as connection:
             return [tuple(row) for row in connection.execute(query.order_by(FINDING.c.number))]
 
@@ -382,10 +407,10 @@ class Database:
             _explain(connection, explains)
 
     def promote(self, row: FindingRow) -> bool:
-        """Let the suspect of a row's number be the finding that the row holds, in one transaction.
+        """Let what has a row's number, and had no proof, be the finding that the row holds, in one transaction.
 
         Returns:
-            False if there is a finding of that signature, which is counted and explains the suspect then.
+            False if there is another finding of that signature, which is counted and explains it then.
         """
         values = self._values(row, {"number", "first", "last", "times"})
         with self.transaction() as connection:
@@ -449,7 +474,7 @@ class Database:
     def finding_counts(self) -> dict[str, int]:
         """``findings``, ``suspects``, ``unreplayed`` and ``last`` (time of the newest finding, 0 for none).
 
-        Suspects that a finding explains are in none of them. ``last`` is in whole seconds since 1970, and of confirmed
+        What another finding explains is in none of them. ``last`` is in whole seconds since 1970, and of confirmed
         findings only.
         """
         with self.transaction() as connection:
@@ -460,8 +485,10 @@ class Database:
             ).all()
         counts = {"findings": 0, "suspects": 0, "unreplayed": 0, "last": 0}
         for suspect, status, count, first in rows:
+            if status == Status.EXPLAINED:
+                continue
             if suspect:
-                counts["suspects"] += count if status != Status.EXPLAINED else 0
+                counts["suspects"] += count
             elif status == Status.CONFIRMED:
                 counts["findings"] += count
                 counts["last"] = max(counts["last"], int(first))
@@ -471,17 +498,18 @@ class Database:
 
 
 def _count(connection: Connection, signature: str, explains: int) -> bool:
-    """Count the finding of a signature once more, and mark the suspect that it explains; False if there is none."""
-    statement = update(FINDING).where(FINDING.c.signature == signature)
-    found = connection.execute(statement.values(times=FINDING.c.times + 1, last=time.time())).rowcount == 1
-    if found:
+    """Count the finding of a signature once more, and mark what it explains; False if there is none."""
+    statement = update(FINDING).where(FINDING.c.signature == signature).returning(FINDING.c.number)
+    number = connection.execute(statement.values(times=FINDING.c.times + 1, last=time.time())).scalar_one_or_none()
+    if number is not None and number != explains:  # nothing explains itself
         _explain(connection, explains)
-    return found
+    return number is not None
 
 
 def _explain(connection: Connection, number: int) -> None:
     if number:
-        statement = update(FINDING).where(FINDING.c.number == number, FINDING.c.suspect)
+        open_ = FINDING.c.status == Status.UNREPLAYED.value
+        statement = update(FINDING).where(FINDING.c.number == number, open_)
         connection.execute(statement.values(status=Status.EXPLAINED.value))
 
 

@@ -17,9 +17,14 @@ from sqlalchemy.dialects.sqlite import insert
 from irfuzz.errors import UsageError
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.store.database import Database
-from irfuzz.store.database_schema import ENTRY, FINDING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY, CompressedText
+from irfuzz.store.database_schema import (
+    ENTRY, FINDING, LEAVING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY, WAITING, CompressedText,
+)  # fmt: skip
 
-JSON = {TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace}
+JSON = {
+    *(TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace),
+    *(WAITING.c.about, WAITING.c.operators),
+}
 
 MOST_ROWS = 1_000_000
 """Numbers that are tried in a table that does not say its last one."""
@@ -70,15 +75,18 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
             raise UsageError(f"{damaged}: cannot be read: {error.strerror}") from None
         with closing(sqlite3.connect(copy)) as base:
             try:
-                base.execute("select count(*) from sqlite_master").fetchone()
+                there = {name for (name,) in base.execute("select name from sqlite_master where type = 'table'")}
             except sqlite3.DatabaseError as error:
                 raise UsageError(f"{damaged}: nothing of it can be read: {error}") from None
             target = Database(new)
             try:
-                found = [_recover(base, target, table) for table in METADATA.sorted_tables]
+                # Campaigns of before have no index of the corpus and no queue, and lack nothing.
+                newer = (ENTRY, LEAVING, WAITING)
+                tables = [t for t in METADATA.sorted_tables if t not in newer or t.name in there]
+                found = [_recover(base, target, table) for table in tables]
                 with target.transaction() as connection:  # of programs that are lost nobody is to know
-                    there = select(PROGRAM.c.number)
-                    connection.execute(delete(ENTRY).where(ENTRY.c.number.not_in(there)))
+                    kept = select(PROGRAM.c.number)
+                    connection.execute(delete(ENTRY).where(ENTRY.c.number.not_in(kept)))
                 return found
             finally:
                 target.close()

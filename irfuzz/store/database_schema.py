@@ -124,3 +124,28 @@ FINDING = Table(
     Column("last", Float, nullable=False),
     UniqueConstraint("signature", name="one_row_a_signature"),
 )
+
+WAITING = Table(
+    "waiting",
+    METADATA,
+    Column("number", Integer, primary_key=True),  # of which the job that saw it makes sure (WaitingRows.first_number)
+    Column("owner", Integer, nullable=False),  # job that is to look into it
+    Column("job", Integer, nullable=False),  # that saw it
+    Column("iteration", Integer, nullable=False),
+    Column("symptom", String, nullable=False),
+    Column("target", String, nullable=False),
+    Column("suspect", Boolean, nullable=False),
+    Column("words", Text, nullable=False),  # what a rejection said, normalised
+    Column("operators", Text, nullable=False),  # JSON: on which the output depends, or the suspect's group
+    Column("size", Integer, nullable=False),  # nodes
+    Column("again", Boolean, nullable=False),  # a known fault explains it
+    Column("doubted", Integer, nullable=False),  # number of the finding as which it is kept until it is proven
+    Column("strikes", Integer, nullable=False),  # how often whoever looked into it failed or died
+    Column("about", Text, nullable=False),  # JSON: the verdict, and what else is known of it
+    Column("trace", LargeBinary, nullable=False),  # JSON, compressed
+    Column("model", LargeBinary, nullable=False),
+    Column("inputs", LargeBinary, nullable=False),
+    Column("answers", LargeBinary, nullable=False),  # what every target did, compressed; empty if that was too much
+    Column("seen", Float, nullable=False),
+)
+"""Disagreements that nobody has looked into: a queue for each job (``campaign.triage``)."""

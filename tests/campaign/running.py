@@ -57,11 +57,11 @@ class Row(NamedTuple):
     model: bytes
 
     def may_become(self, later: Row | None) -> bool:
-        """Whether nothing is lost: a finding stays; a suspect gets smaller, becomes a finding, or one explains it."""
+        """Whether nothing is lost: a finding stays; what has no proof gets one, or smaller, or another explains it."""
         if later is None or (later.suspect and not self.suspect):
             return False
         if not self.suspect:
-            return later == self
+            return later == self or self.status == "unreplayed"
         same = later.signature == self.signature
         return same and (later.model == self.model or len(later.model) < len(self.model)) if later.suspect else True
 

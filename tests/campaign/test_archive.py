@@ -463,3 +463,36 @@ def test_what_is_of_one_cause_is_counted_for_the_finding_of_that_cause(
         assert archive.explains(_by_pass(nodes)) is True
     times = {row.target: row.times for row in database.findings()}
     assert times == {"onnxruntime:basic": 3, "reference": 1}
+
+
+@pytest.mark.parametrize(
+    ("later", "folders"),
+    [
+        (Status.CONFIRMED, ["findings/0001-rejection-reference"]),
+        (Status.UNREPLAYED, ["unreplayed/0001-rejection-reference"]),
+    ],
+)
+def test_what_was_not_shown_in_time_becomes_what_its_script_shows_later(
+    layout: Layout, database: Database, monkeypatch: pytest.MonkeyPatch, later: Status, folders: list[str]
+) -> None:
+    status, patience = Status.UNREPLAYED, 0.0
+    monkeypatch.setattr(
+        module, "write_shown", lambda folder, one, **_: replace(one, status=status, printed="later" if patience else "")
+    )
+    first = CampaignArchive(layout, database, Config(), patience=lambda: patience)
+    assert first.take(finding(), [first.settle, first.replay, first.store]) == "unfinished"
+    assert (first.unfinished, database.finding(1).status) == (1, "unreplayed")
+    (folder,) = layout.unreplayed.iterdir()
+    assert TIME_UP in (folder / "report.md").read_text()
+    waited = replace(finding(), doubted=first.unfinished)
+    status, patience = later, 1000.0
+    second = CampaignArchive(layout, database, Config(), patience=lambda: patience)
+    assert second.doubts(waited) is True
+    way = [second.settle, second.replay, second.store]
+    assert second.take(waited, way) == ("findings" if later is Status.CONFIRMED else "unreplayed")
+    assert [(row.number, row.status, row.signature) for row in database.findings()] == [(1, later, finding().signature)]
+    found = [f"{f.parent.name}/{f.name}" for kind in ("findings", "unreplayed") for f in (layout.out / kind).glob("0*")]
+    assert found == folders
+    assert TIME_UP not in (layout.out / folders[0] / "report.md").read_text()
+    assert second.take(waited, way) == "repeated", "as after a kill before the case was forgotten"
+    assert database.finding(1).status == later

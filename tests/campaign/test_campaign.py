@@ -24,6 +24,7 @@ from irfuzz.findings.codec import row_of
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
 from irfuzz.store.database import Status
+from irfuzz.store.waiting_rows import WaitingRow
 from tests.campaign.running import planted
 from tests.campaign.test_archive import VERDICT, finding
 
@@ -78,6 +79,7 @@ def test_it_ends_after_so_many_programs_or_seconds(
 def kept(tmp_path: Path, busy: Callable[[Journal], None]) -> tuple[dict[str, object], dict[str, bytes]]:
     """What is stored of a job that died after 7 iterations."""
     with Campaign(tmp_path / "out", replace(CONFIG, seed=5)) as campaign:
+        campaign.database.waiting.add(WAITS)
         campaign.database.record(2, 7, 6, {}, [])
         journal = Journal(campaign.layout.inflight(2))
         busy(journal)
@@ -95,6 +97,7 @@ def kept(tmp_path: Path, busy: Callable[[Journal], None]) -> tuple[dict[str, obj
     return about, models
 
 
+WAITS = WaitingRow(5, 0, 0, 7, "crash", "t", False, "", "[]", 3, False, 0, 0, "{}", b"", b"case", b"", b"")
 ONE, TWO = (1, b"first"), (9, b"second")
 
 
@@ -108,6 +111,8 @@ ONE, TWO = (1, b"first"), (9, b"second")
         (lambda journal: journal.runs([ONE, TWO]), 7, {"inflight-1.onnx": b"first", "inflight-9.onnx": b"second"}),
         (lambda journal: (journal.runs([ONE, TWO]), journal.judges(9)), 9, {"inflight.onnx": b"second"}),
         (lambda journal: (journal.runs([ONE]), journal.judges(4)), 4, {"inflight.onnx": b"first"}),
+        (lambda journal: journal.looks_into(5), 7, {"case.onnx": b"case"}),
+        (lambda journal: (journal.runs([ONE]), journal.looks_into(6)), 7, {}),
         (
             lambda journal: (journal.runs([ONE, TWO]), journal.judges(4)),
             4,
@@ -200,6 +205,9 @@ def test_figures_are_those_of_all_jobs(tmp_path: Path, monkeypatch: pytest.Monke
         assert campaign.progress(104.0, 2, 1).rate == 0.0
         assert campaign.programs() == 12
         assert progress.to_json()["counts"] == progress.counts
+        campaign.database.waiting.add(WAITS)
+        campaign.database.record(1, 5, 4, {"untriaged": 9}, [])
+        assert campaign.progress(104.0, 2, 1).counts["untriaged"] == 1, "as the queue has it"
 
 
 def test_what_jobs_could_start_is_told_together(tmp_path: Path) -> None:

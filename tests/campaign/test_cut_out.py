@@ -11,6 +11,7 @@ import pytest
 
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.triage.disagreement_handling import Triage
+from irfuzz.campaign.triage.stored_case_queue import StoredQueue
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.findings.codec import finding_of
@@ -58,10 +59,11 @@ def _looked_at(layout: Layout, targets: tuple[str, ...], times: int = 1) -> tupl
         doubted = [v for v in verdicts if v.target == results[-1].target.name]
         assert [v.suspect for v in doubted] == [True], "what follows would show nothing"
         database = Database(layout.database)
-        triage = Triage(layout, database, runner, Config(targets=targets, reduce=4.0))
+        triage = Triage(layout, StoredQueue(database), runner, Config(targets=targets, reduce=4.0))
         case = FailingCase(program, inputs)
         for _ in range(times):
             triage.look([Finding(v, case, case, results) for v in doubted], counts)
+            triage.work(counts)
     return [finding_of(database.finding(row.number)) for row in database.findings(bare=True)], counts
 
 

@@ -19,6 +19,7 @@ from irfuzz.campaign.corpus.mutation_steering import MutantWorth, RunWorth
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.differential_strategy import NO_SHARE, Differential
 from irfuzz.campaign.monitoring.inferred_fact_audit import EVERY
+from irfuzz.campaign.targets.failing_target_exclusion import FAILURES, FailingTargets
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.campaign.targets.per_program_selection import TimeParts
 from irfuzz.choices import Choices
@@ -76,14 +77,20 @@ class Steps(Differential):
         self._job: Any = SimpleNamespace(
             counts=Counter(), config=Config(**config), number=0, time=lambda: (100.0, 50.0),
             database=SimpleNamespace(programs=SimpleNamespace(whole=lambda one: b"whole")),
-            targets=SimpleNamespace(drop=lambda target, why: self.told.append(("dropped", target.name, why))),
+            targets=SimpleNamespace(
+                drop=lambda target, why: self.told.append(("dropped", target.name, why)),
+                set_aside=lambda target, why: self.told.append(("aside", target.name, why)),
+            ),
         )  # fmt: skip
         self._runner: Any = SimpleNamespace(
             targets=(*QUICK, WITNESS), run=self._asks, run_all=lambda cases: [one.tag for one in cases]
         )
         self._quick, self._witnesses = QUICK, (WITNESS,)
         self._parts, self._stuck = TimeParts(QUICK), HangAvoidance()
-        self._slow: Any = SimpleNamespace(run=lambda testcase: self.slow_runs)
+        self._failing = FailingTargets()
+        self._slow: Any = SimpleNamespace(
+            run=lambda testcase: self.slow_runs, leave_out=lambda one: self.told.append(("left out", one.name))
+        )
         self._seed_turns: Any = SimpleNamespace(took=lambda seconds, seed: self.told.append(("took", seconds, seed)))
         self._triage: Any = SimpleNamespace(
             knows=lambda verdict, one: verdict.target in self.known,
@@ -218,6 +225,23 @@ def test_what_is_counted_of_a_program(invalid: bool, sample: int | None) -> None
     assert steps.told == [("took", 1.5, sample is not None)], "of the quick ones"
     assert steps._parts._spent == {"one": 0.5, "two": 0.5, "three": 0.5}
     assert len(runs) == (3 if invalid else 4)
+
+
+def test_who_fails_on_everything_is_told_of_and_neither_run_nor_asked_any_more() -> None:
+    steps = Steps(every=1)
+    steps.told.clear()
+    runs = [*ran(ONE, TWO), *ran(THREE, exit_=Exit.CRASH)]
+    for iteration in range(FAILURES[Exit.CRASH]):
+        testcase = steps.feed(case(iteration=iteration), Choices.from_seed("0"))
+        assert THREE in testcase.targets
+        steps.judge(case(iteration=iteration), runs)
+    ((target, why),) = [one[1:] for one in steps.told if one[0] == "aside"]
+    assert (target, why[:36]) == ("three", "set aside: it failed on each of 16 p")
+    assert [one[1:] for one in steps.told if one[0] == "left out"] == [("three",)]
+    assert THREE not in steps.feed(case(), Choices.from_seed("0")).targets
+    steps.verdicts = [[VERDICT]]
+    steps.judge(case(), ran(ONE, TWO))
+    assert "three" not in steps.asked()
 
 
 def test_who_hung_is_not_asked_besides() -> None:
@@ -412,7 +436,7 @@ def test_how_a_job_begins(monkeypatch: pytest.MonkeyPatch, count: int, many: boo
     def note(name: str) -> Any:
         return lambda *given, **options: made.update({name: (given, options)})
 
-    for name in ("Sampling", "SlowTargets", "SeedTurns", "Triage"):
+    for name in ("Sampling", "SlowTargets", "SeedTurns", "StoredQueue", "Triage"):
         monkeypatch.setattr(differential_strategy, name, note(name))
     monkeypatch.setattr(differential_strategy, "time", SimpleNamespace(monotonic=lambda: 1000.0))
     monkeypatch.setattr(differential_strategy, "newest_for", lambda versions: (list(versions), newest)[1])
@@ -422,6 +446,7 @@ def test_how_a_job_begins(monkeypatch: pytest.MonkeyPatch, count: int, many: boo
     quick = (torch, *(Target(f"t{n}", f"t{n}") for n in range(count - 1)))
     steps, limits = Steps(slow_share=0.25), []
     steps._job.layout = steps._job.ends = steps._job.patience = None
+    steps._job.journal = SimpleNamespace(looks_into=steps.told.append)
     steps._later = (SLOW,)
     steps.steering.limit = steps.corpus.limit = limits.append
     steps.steering.passes = SimpleNamespace(register=lambda target, names: steps.told.append((target.name, names)))

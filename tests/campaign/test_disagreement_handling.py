@@ -19,15 +19,20 @@ from irfuzz.campaign.triage.case_queue import TriageCase
 from irfuzz.campaign.triage.disagreement_handling import (
     CUT,
     CUT_NODES,
+    DEADLY,
     MILLISECONDS,
+    SET_ASIDE,
     SUSPECTS,
     TIMES,
+    TOLD_OF_FAILED,
     WORTH,
     Triage,
     _undecided,
 )
 from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter
+from irfuzz.campaign.triage.stored_case_queue import StoredQueue
 from irfuzz.campaign.triage.time_budget import GRACE
+from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.execute.runner import PATIENCE
 from irfuzz.findings.failing_case import FailingCase
@@ -65,6 +70,8 @@ class Shelf:
     def __init__(self) -> None:
         self.known: set[str] = set()
         self.again: set[str] = set()
+        self.proven: set[int] = set()
+        self.unfinished = 0
         self.likely = KnownFaultFilter()
         self.suspects: list[tuple[Finding, str]] = []
         self.taken: list[tuple[Finding, int]] = []
@@ -80,6 +87,9 @@ class Shelf:
 
     def count_again(self, key: str) -> bool:
         return key in self.again
+
+    def doubts(self, one: Finding) -> bool:
+        return one.doubted not in self.proven
 
     def keep_suspect(self, suspect: Finding, label: str = "suspect") -> Finding:
         self.suspects.append((suspect, label))
@@ -103,7 +113,8 @@ def triage(tmp_path: Path, stopping: list[bool]) -> Triage:
     """With an archive of the test and without time that passes."""
     runner: Any = SimpleNamespace(targets=TARGETS)
     database = Database(tmp_path / "c.sqlite")
-    made = Triage(Layout(tmp_path), database, runner, Config(reduce=5.0), lambda: stopping[-1], longest=7.0)
+    waiting = StoredQueue(database)
+    made = Triage(Layout(tmp_path), waiting, runner, Config(reduce=5.0), lambda: stopping[-1], longest=7.0)
     made._archive = Shelf()  # type: ignore[assignment]
     made._likely = made._archive.likely
     return made
@@ -117,6 +128,7 @@ def shelf(triage: Triage) -> Shelf:
 def looked(triage: Triage, *found: Finding) -> Counter[str]:
     counts: Counter[str] = Counter()
     triage.look(found, counts)
+    triage.work(counts)
     del counts[MILLISECONDS]
     return +counts
 
@@ -213,6 +225,7 @@ def test_of_a_group_of_suspects_the_first_few_are_looked_into(triage: Triage, mo
     numbers = []
     for _ in range(9):
         triage.look([finding(SUSPECT)], counts)
+        triage.work(counts)
         numbers.append(len(seen))
     assert numbers == [1, 2, 3, 3, 4, 4, 4, 4, 5]
     assert (counts["suspects open"], counts["suspects repeated"], counts["suspect runs"]) == (5, 4, 9)
@@ -260,12 +273,10 @@ def test_a_case_that_is_known_by_now_is_counted_for_its_suspect(triage: Triage) 
 
 def test_a_disagreement_that_became_known_while_it_waited(triage: Triage) -> None:
     triage._likely.add(VERDICT, "", VERDICT, SMALL)
-    assert triage._look_into(waits()) == "", "the first time it waits again"
-    item = triage._waiting.take(lambda _: True)
-    assert item is not None
-    assert item.again is True
+    assert triage._look_into(waits()) is None, "the first time it waits again"
+    item = replace(waits(), again=True)
     assert triage._look_into(item) == "findings", "another fault may hide behind it"
-    assert triage._look_into(waits()) == ""
+    assert triage._look_into(waits()) is None
     assert triage._look_into(waits()) == "likely repeated", "the third"
 
 
@@ -377,10 +388,17 @@ def bench(triage: Triage, verdicts: Callable[[int], list[Verdict]]) -> list[tupl
 )
 def test_what_measuring_explains(triage: Triage, verdicts: list[Verdict], told: str, kept: int) -> None:
     calls = bench(triage, lambda times: verdicts)
-    seen = replace(finding(replace(VERDICT, invalid=True)), case=FailingCase(SMALL, X))
+    answer = RunResult(TARGETS[0], Stage.RUN, Exit.OK)
+    seen = replace(finding(replace(VERDICT, invalid=True), results=(answer,)), case=FailingCase(SMALL, X))
     assert triage._explained(seen) == told
-    assert calls == [("judge", [], True)]
+    assert calls == [("judge", [answer], True)]
     assert [(one.verdict, one.original is seen.case) for one, _ in shelf(triage).suspects] == [(SUSPECT, True)] * kept
+
+
+def test_answers_that_were_too_many_to_be_stored_are_asked_again(triage: Triage) -> None:
+    calls = bench(triage, lambda times: [])
+    assert triage._explained(finding()) == "explained by rounding"
+    assert calls == [("run", 3, False), ("judge", ["result"], False)]
 
 
 @pytest.mark.parametrize(
@@ -476,3 +494,85 @@ def test_it_ends_with_the_job_or_after_some_time(
     stopping.append(ends)
     assert triage._depends_on_history(finding()) == "unrepeatable"
     assert sum(call[0] == "run" for call in calls) == tries
+
+
+# ---- what fails, and what goes on -----------------------------------------------------------
+
+
+def stored(triage: Triage) -> list[tuple[int, int]]:
+    """Strikes of what is stored and waits, and the numbers under which it is kept."""
+    database = triage._waiting.database
+    database.record(0, 1, 1, {}, [])
+    return [(row.strikes, row.doubted) for row in database.waiting.of(0)]
+
+
+def test_a_case_at_which_irfuzz_fails_waits_again_and_is_kept_in_the_end(triage: Triage) -> None:
+    taken: list[Finding] = []
+
+    def fails(found: Finding, way: object) -> str:
+        taken.append(found)
+        raise ZeroDivisionError
+
+    shelf(triage).take = fails  # type: ignore[method-assign]
+    counts: Counter[str] = Counter()
+    triage.look([finding()], counts)
+    for strikes in range(DEADLY):
+        assert stored(triage) == [(strikes, 0)]
+        with pytest.raises(ZeroDivisionError):
+            triage.work(counts)
+    bench(triage, lambda times: [])
+    triage.work(counts)
+    assert (len(taken), counts[SET_ASIDE], stored(triage)) == (DEADLY, 1, [])
+    ((kept, label),) = shelf(triage).suspects
+    assert (label, kept.verdict, kept.printed) == ("set aside", VERDICT, TOLD_OF_FAILED)
+
+
+def test_what_cannot_even_be_kept_stays_in_the_database(triage: Triage, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[str] = Counter()
+    triage.look([finding()], counts)
+    assert stored(triage) == [(0, 0)]
+    monkeypatch.setattr(triage, "_look_into", lambda item: 1 / 0)
+    monkeypatch.setattr(triage, "_set_aside", lambda item: 1 / 0)
+    for _ in range(DEADLY + 1):
+        with pytest.raises(ZeroDivisionError):
+            triage.work(counts)
+    triage.work(counts)
+    assert stored(triage) == [(DEADLY + 1, 0)]
+
+
+def test_a_full_disk_is_no_fault_of_a_case(triage: Triage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(item: TriageCase) -> str:
+        raise UsageError("the disk is full")
+
+    monkeypatch.setattr(triage, "_look_into", full)
+    counts: Counter[str] = Counter()
+    triage.look([finding()], counts)
+    assert stored(triage) == [(0, 0)]
+    with pytest.raises(UsageError):
+        triage.work(counts)
+    assert stored(triage) == [(0, 0)]
+
+
+def test_what_its_script_has_not_shown_in_time_waits_under_its_number(triage: Triage, stopping: list[bool]) -> None:
+    shelf(triage).unfinished = 6
+
+    def late(found: Finding, way: object) -> str:
+        stopping.append(True)
+        return "unfinished"
+
+    shelf(triage).take = late  # type: ignore[method-assign]
+    assert looked(triage, finding()) == {"unfinished": 1, "triaged": 1, "untriaged": 1}
+    assert stored(triage) == [(0, 6)]
+
+
+def test_what_was_proven_before_a_kill_is_not_looked_into_again(triage: Triage) -> None:
+    shelf(triage).proven.add(3)
+    assert triage._look_into(waits(doubted=3)) == "repeated"
+    assert triage._look_into(waits(doubted=4)) == "findings"
+
+
+def test_what_targets_are_blamed_for_that_do_not_run_waits(triage: Triage) -> None:
+    triage._runner.targets = TARGETS[1:]
+    assert looked(triage, finding()) == {"untriaged": 1}
+    triage._runner.targets = TARGETS
+    assert looked(triage) == {"findings": 1, "triaged": 1}

@@ -151,6 +151,30 @@ def test_what_becomes_of_the_folder_of_a_suspect(
 
 
 @pytest.mark.parametrize(
+    ("status", "said", "after"),
+    [
+        (Status.CONFIRMED, "", ["findings/0001-rejection-reference"]),
+        (Status.CONFIRMED, "odd", ["findings/0001-rejection-reference"]),
+        (Status.EXPLAINED, "", []),
+        (Status.EXPLAINED, "odd", ["unreplayed/0001-a"]),
+        (Status.UNREPLAYED, "", ["unreplayed/0001-a", "unreplayed/0001-rejection-reference"]),
+    ],
+)
+def test_what_becomes_of_the_folder_of_what_was_not_shown_in_time(
+    layout: Layout, status: Status, said: str, after: list[str]
+) -> None:
+    old, _ = empty(layout, "unreplayed/0001-a", "findings")
+    label(old, said)
+    one = found(status=status)
+    assert is_placed(layout, one) is (status is Status.EXPLAINED and bool(said))
+    move_bundle(layout, one)
+    assert folders(layout) == after
+    assert is_placed(layout, one) is True
+    if said and status is Status.CONFIRMED:
+        assert label_of(bundle_folder(layout, one)) == "odd"
+
+
+@pytest.mark.parametrize(
     ("status", "suspect", "there", "placed"),
     [
         (Status.CONFIRMED, False, [], False),

@@ -31,6 +31,10 @@ def test_what_is_told_at_each_step(tmp_path: Path) -> None:
     assert read(path) == InFlight(-1, models)
     journal.judges(9)
     assert read(path) == InFlight(9, models)
+    journal.looks_into(4096)
+    assert read(path) == InFlight(case=4096)
+    journal.judges(10)
+    assert read(path) == InFlight(10, models), "a case may be looked into in the middle of a round"
     journal.makes(11)
     assert read(path) == InFlight(11)
     journal.runs([(11, b"short")])

@@ -19,6 +19,7 @@ from irfuzz.campaign.inflight_journal import InFlight
 from irfuzz.campaign.job import Job, main
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.isolate import StartError
+from irfuzz.store.waiting_rows import WaitingRow
 
 pytestmark = pytest.mark.unit
 
@@ -143,6 +144,15 @@ def test_what_is_left_out_after_a_death(stored: Job, busy: InFlight, skip: int, 
     for iteration in (alone - 1, alone):
         stored.iteration = iteration
         assert stored.together(16, 100) == (1 if iteration < alone else min(16, 100 - iteration % 100))
+
+
+def test_no_program_is_left_out_if_a_case_was_looked_into(stored: Job) -> None:
+    row = WaitingRow(5, 0, 0, 7, "crash", "t", False, "", "[]", 3, False, 0, 0, "{}", b"", b"", b"", b"")
+    stored.database.waiting.add(row)
+    stored.database.record(0, 20, 15, {}, [])
+    stored._learn(InFlight(case=5))
+    assert (stored.skip, stored.together(16, 100)) == (-1, 16)
+    assert stored.database.waiting.whole(5).strikes == 1
 
 
 def test_no_round_goes_beyond_a_look_at_the_corpus(stored: Job) -> None:

@@ -207,4 +207,7 @@ def test_what_jobs_say_of_their_targets(tmp_path: Path) -> None:
     settings = database.settings()
     told = together([settings["targets 0"], settings["targets 1"], ""])
     assert told == {"used": {QUICK.name: "1", SLOW_ONE.name: "2"}, "absent": {SLOW_ONE.name: "takes too long"}}
+    first.set_aside(QUICK, "it fails")
+    told = together([database.settings()["targets 0"]])
+    assert told == {"used": {QUICK.name: "1"}, "absent": {SLOW_ONE.name: "takes too long", QUICK.name: "it fails"}}
     database.close()

@@ -86,6 +86,29 @@ def test_a_suspect_becomes_a_finding_under_its_number(database: Database) -> Non
     assert (counts["findings"], counts["suspects"], len(database.findings())) == (2, 0, 2)
 
 
+def test_what_is_proven_or_explained_is_open_no_more(database: Database) -> None:
+    for name, suspect in (("a", True), ("b", False)):
+        number = database.add_finding(finding(f"x|{name}", suspect=suspect, status=Status.UNREPLAYED))
+        assert number is not None
+        assert [database.is_open(number, suspect=suspect), database.is_open(number, suspect=not suspect)] == [
+            True,
+            False,
+        ]
+        assert database.promote(replace(finding(name), number=number))
+        assert not database.is_open(number, suspect=suspect)
+    assert not database.is_open(9, suspect=False)
+
+
+def test_a_finding_explains_what_waits_for_a_proof_but_not_itself(database: Database) -> None:
+    database.add_finding(finding("a", status=Status.UNREPLAYED))
+    number = database.add_finding(finding("unfinished|a", status=Status.UNREPLAYED))
+    assert database.count_again("a", explains=1)
+    assert database.finding(1).status == "unreplayed"
+    assert database.count_again("a", explains=number or 0)
+    assert [row.status for row in database.findings()] == ["unreplayed", "explained"]
+    assert database.finding_counts()["unreplayed"] == 1
+
+
 def test_a_suspect_that_is_a_known_finding_is_explained_by_it(database: Database) -> None:
     database.add_finding(finding("a"))
     rows = [database.add_finding(finding(f"suspect|{n}", suspect=True, status=Status.UNREPLAYED)) for n in range(4)]

@@ -340,6 +340,18 @@ class Corpus:
         self._bases.move_to_end(digest)
         return self._bases[digest]
 
+    def remade(self, trace: Trace) -> Program:
+        """A program that its edits make again, be it in the corpus or not.
+
+        Args:
+            trace: of it; its seed and donors must be in the corpus.
+
+        Raises:
+            InvalidProgram: an edit does not fit any more.
+        """
+        donors = FixedDonors({origin.digest: self.load(origin.digest) for origin in trace.donors})
+        return replay(self.load(trace.seed.digest), trace.edits, load_specs(), donors)
+
     def _rebuilt(self, row: ProgramRow) -> Program:
         """A mutant with large weights of its own, made again by its edits.
 
@@ -347,8 +359,7 @@ class Corpus:
             InvalidProgram: they make another program, as those of another version of irfuzz may.
         """
         trace = Trace.from_text(row.trace)
-        donors = FixedDonors({origin.digest: self.load(origin.digest) for origin in trace.donors})
-        program = replay(self.load(trace.seed.digest), trace.edits, load_specs(), donors)
+        program = self.remade(trace)
         if program.digest != row.digest:
             raise InvalidProgram(f"program {row.digest}: its edits, made by irfuzz {trace.irfuzz}, make another one")
         return program

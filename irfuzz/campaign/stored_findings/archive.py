@@ -38,6 +38,15 @@ REPEATED = DroppedFinding("repeated")
 UNFINISHED = DroppedFinding("unfinished")
 """What its own script had not shown when the time of the campaign was up."""
 
+UNREPEATABLE = "unrepeatable"
+"""Label of what fresh processes did not show, and reason why it is dropped."""
+
+FAILED = "set aside"
+"""Label of what irfuzz itself failed at."""
+
+NO_PROOF = tuple(f"{label}|" for label in (UNFINISHED.reason, UNREPEATABLE, FAILED))
+"""Beginnings of the signatures of what is kept without a proof, though it is no suspect; it explains nothing else."""
+
 TIME_UP = "the time of the campaign was up before this script had shown it"
 
 NEW, KNOWN, UNREPLAYED = "findings", "findings of known issues", "unreplayed"
@@ -73,6 +82,8 @@ class CampaignArchive:
 
     Attributes:
         likely: of which operators findings were made.
+        unfinished: number under which the last finding was kept that was not shown yet when the time was up; 0 if its
+            place was known.
     """
 
     def __init__(
@@ -89,6 +100,7 @@ class CampaignArchive:
         self._limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
         self._versions = versions
         self._patience = patience
+        self.unfinished = 0
         self._known: set[str] = set()
         self._aliases: dict[str, str] = {}
         self.likely = KnownFaultFilter()
@@ -180,7 +192,7 @@ class CampaignArchive:
 
     def _under_its_cause(self, finding: Finding) -> Finding:
         """The finding under the signature of one of its cause, and under its number if its own program is smaller."""
-        known = self._database.known()
+        known = self._proven()
         if any(key == finding.signature for _, key, _ in known):
             return finding
         found = explained_by(finding, [verdict for _, _, verdict in known])
@@ -197,7 +209,8 @@ class CampaignArchive:
 
         Returns:
             ``REPEATED`` if a finding of the same signature was stored by now, which is counted then. ``UNFINISHED`` if
-            the time was up before the script had shown it: it is kept apart, so that it may still be found.
+            the time was up before the script had shown it: it is kept apart under the number ``unfinished``, and takes
+            the place of that if its script shows it when the campaign goes on.
         """
         if not finding.number and self._repeats(finding.signature, finding.doubted):
             return REPEATED
@@ -213,7 +226,7 @@ class CampaignArchive:
         )  # fmt: skip
         shutil.rmtree(draft, ignore_errors=True)
         if finding.status is not Status.CONFIRMED and time.monotonic() >= until:
-            self.keep_suspect(replace(finding, printed=TIME_UP), UNFINISHED.reason)
+            self.unfinished = self.keep_suspect(replace(finding, printed=TIME_UP), UNFINISHED.reason).doubted
             return UNFINISHED
         return finding
 
@@ -250,8 +263,10 @@ class CampaignArchive:
         return REPEATED
 
     def _promote(self, finding: Finding) -> Finding | DroppedFinding:
-        """Let a finding take the row and the folder of the suspect that it was."""
+        """Let a finding take the row and the folder that it had before it was proven."""
         finding = replace(finding, number=finding.doubted, doubted=0, group="")
+        if finding.status is Status.UNREPLAYED:
+            withdraw_bundle(self._layout, finding.number)  # it has another script now
         if not self._database.promote(row_of(finding)):
             self._leave(finding.number)
             return REPEATED
@@ -269,6 +284,10 @@ class CampaignArchive:
         """Remove the folder of a suspect that a finding explains."""
         if doubted:
             move_bundle(self._layout, finding_of(self._database.finding(doubted)))
+
+    def doubts(self, finding: Finding) -> bool:
+        """Whether what is kept under the number ``doubted`` of a finding still waits for a proof."""
+        return self._database.is_open(finding.doubted, suspect=finding.verdict.suspect)
 
     def keep_suspect(self, finding: Finding, label: str = SUSPECT) -> Finding:
         """Store what has no proof, once for each place in which it shows.
@@ -302,8 +321,12 @@ class CampaignArchive:
         key = self._stored_as(finding)
         return bool(key) and self._repeats(key, finding.doubted)
 
+    def _proven(self) -> list[tuple[int, str, str]]:
+        """Number, signature and verdict of what may explain other findings."""
+        return [row for row in self._database.known() if not row[1].startswith(NO_PROOF)]
+
     def _stored_as(self, finding: Finding) -> str:
-        known = self._database.known()
+        known = self._proven()
         key = self._aliases.get(finding.signature, finding.signature)
         if any(one == key for _, one, _ in known):
             return key

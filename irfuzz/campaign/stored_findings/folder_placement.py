@@ -53,12 +53,12 @@ def withdraw_bundle(layout: Layout, number: int) -> bool:
 
 
 def move_bundle(layout: Layout, finding: Finding) -> None:
-    """Write a stored finding's folder to its place, and remove the one that it had as a suspect.
+    """Write a stored finding's folder to its place, and remove the one that it had before it was proven.
 
-    What a person said of the suspect is said of the finding. A suspect that a finding explains has no folder any more,
-    unless it has a label.
+    What a person said of that is said of the finding. What another finding explains has no folder any more, unless it
+    has a label.
     """
-    old = _as_suspect(layout, finding)
+    old = _before_proof(layout, finding)
     if finding.status is not Status.EXPLAINED:
         label = next((text for folder in old if (text := label_of(folder))), finding.label)
         place_bundle(layout, replace(finding, label=label))
@@ -67,20 +67,23 @@ def move_bundle(layout: Layout, finding: Finding) -> None:
 
 
 def is_placed(layout: Layout, finding: Finding) -> bool:
-    """Whether a stored finding has its folder, and nothing is left of what it was as a suspect.
+    """Whether a stored finding has its folder, and nothing is left of the one that it had before it was proven.
 
-    A suspect that a finding explains needs no folder. What is in the folder is not looked at.
+    What another finding explains needs no folder. What is in the folder is not looked at.
     """
     there = finding.status is Status.EXPLAINED or bundle_folder(layout, finding).exists()
-    return there and not _as_suspect(layout, finding)
+    return there and not _before_proof(layout, finding)
 
 
-def _as_suspect(layout: Layout, finding: Finding) -> list[Path]:
-    """What is left of the folder that a finding, or a suspect that one explains, had as a suspect."""
+def _before_proof(layout: Layout, finding: Finding) -> list[Path]:
+    """What is left of the folder that a finding, or what another one explains, had before it was proven."""
     found = _numbered(layout.suspects, finding.number)
     if finding.status is Status.EXPLAINED:
+        found += _numbered(layout.unreplayed, finding.number)
         return [folder for folder in found if not label_of(folder)]
-    return [] if finding.verdict.suspect else found
+    if finding.verdict.suspect:
+        return []
+    return found if finding.status is Status.UNREPLAYED else [*found, *_numbered(layout.unreplayed, finding.number)]
 
 
 def _numbered(kind: Path, number: int) -> list[Path]:

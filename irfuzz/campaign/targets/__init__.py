@@ -4,9 +4,9 @@ A target is skipped only for a program that it would be too slow for, or would h
 counted. A disagreement needs two outputs: a choice that leaves one target alone is worth nothing.
 
 Read `per_program_selection` (all targets on a sample, quick ones on each program), `slow_sampling` and `slow_runner`
-(slow targets within a share of the time), `hang_avoidance`, `operator_support` (operators and element types that a
-target takes). `start_reports` and `compared_program_counts` say which targets started, and how many programs two of
-them ran.
+(slow targets within a share of the time), `hang_avoidance`, `failing_target_exclusion` (what never comes back is set
+aside), `operator_support` (operators and element types that a target takes). `start_reports` and
+`compared_program_counts` say which targets started, and how many programs two of them ran.
 
 A new reason to skip a target is one module with one class that `differential_strategy` asks, and a count. Do not
 judge results here: that is the oracle's work.

@@ -89,6 +89,10 @@ class SlowTargets:
             return []
         return results
 
+    def leave_out(self, target: Target) -> None:
+        """A slow target has no turn any more; nothing happens if it has none."""
+        self._sampling.drop(target)
+
     def _takes(self, target: Target, program: Program) -> bool:
         """Whether a target knows the program's version; what it said of a newer one would be about that."""
         ready = self._ready.get(target.name)

@@ -63,6 +63,17 @@ class JobTargets:
             self._absent[target.name] = why.splitlines()[0]
             self._store()
 
+    def set_aside(self, target: Target, why: str) -> None:
+        """This one is under test no longer, though it was.
+
+        Args:
+            target: stays among those that are used.
+            why: one line.
+        """
+        with self._lock:
+            self._absent[target.name] = why
+            self._store()
+
     @contextmanager
     def watching(self, starting: Callable[[], tuple[Target, float] | None]) -> Generator[None]:
         """Let a thread write down which target takes ``SLOW`` seconds and more to start or answer, while a block runs.
@@ -104,7 +115,7 @@ def _waits(starting: tuple[Target, float] | None) -> dict[str, dict[str, float]]
 def together(texts: Sequence[str]) -> Mapping[str, Mapping[str, str]] | None:
     """What jobs have stored: ``used`` (versions by name) and ``absent`` (reasons by name); ``None`` if none has.
 
-    A target that one job uses and another left out is in both.
+    A target that one job uses and another left out is in both, and so is one that was set aside.
     """
     told = [json.loads(text) for text in texts if text]
     if not any(job["used"] for job in told):

@@ -34,11 +34,13 @@ class TriageCase:
     """A verdict that waits.
 
     Attributes:
-        finding: as it was seen, before anything was measured.
+        finding: as it was seen, before anything was measured; once it is stored, without program, inputs and answers.
         words: what a rejection said, normalised; empty for other symptoms.
         operators: on which the output depends.
         size: nodes of the program.
         again: it has all operators of a fault that is known, and is looked at only in case another hides behind it.
+        strikes: how often whoever looked into it failed or died.
+        number: in the database; 0 before it has one.
     """
 
     finding: Finding
@@ -46,6 +48,8 @@ class TriageCase:
     operators: frozenset[str]
     size: int
     again: bool = False
+    strikes: int = 0
+    number: int = 0
 
     @property
     def kind(self) -> Kind:
@@ -69,24 +73,32 @@ class TriageQueue:
         """How many wait that no known fault explains, without suspects."""
         return sum(not (item.again or item.finding.verdict.suspect) for row in self._kinds.values() for item in row)
 
-    def add(self, item: TriageCase) -> None:
+    def add(self, item: TriageCase) -> list[TriageCase]:
         """Let a case wait; of two with the same operators the smaller one does.
 
         Args:
             item: if ``EACH`` of its kind wait already the largest of them is dropped, and the largest of all if
                 ``MOST`` wait.
+
+        Returns:
+            Those that wait no more for it; it is among them if it does not wait itself.
         """
         row = self._kinds.setdefault(item.kind, [])
         for place, other in enumerate(row):
             if other.operators == item.operators:
-                if item.size < other.size:
-                    row[place] = replace(item, again=item.again and other.again)
-                return
+                if item.size >= other.size:
+                    return [item]
+                row[place] = replace(item, again=item.again and other.again)
+                return [other]
         row.append(item)
         row.sort(key=_inner)
+        dropped = row[EACH:]
         del row[EACH:]
         if sum(map(len, self._kinds.values())) > MOST:
-            self._drop(max((row[-1] for row in self._kinds.values() if row), key=_inner))
+            largest = max((row[-1] for row in self._kinds.values() if row), key=_inner)
+            self._drop(largest)
+            dropped.append(largest)
+        return dropped
 
     def take(self, allowed: Callable[[TriageCase], bool]) -> TriageCase | None:
         """The next one for which there is time; it waits no more.
@@ -96,9 +108,10 @@ class TriageQueue:
 
         Returns:
             ``None`` if none may be taken. It counts as a turn of its version, symptom and message; those with few turns
-            come first.
+            come first, and those with strikes last.
         """
-        first = [row[0] for row in self._kinds.values() if allowed(row[0])]
+        rows = (min(row, key=lambda item: (item.strikes, *_inner(item))) for row in self._kinds.values())
+        first = [item for item in rows if allowed(item)]
         if not first:
             return None
         best = min(first, key=self._rank)
@@ -107,10 +120,10 @@ class TriageQueue:
             self._turns[one] += 1
         return best
 
-    def _rank(self, item: TriageCase) -> tuple[bool, float, int, int]:
+    def _rank(self, item: TriageCase) -> tuple[int, bool, float, int, int]:
         whole, symptom, kind = (self._turns[one] for one in _turns(item))
         late = DOUBTED if item.finding.verdict.suspect else 0.0
-        return item.again, symptom + kind + math.log2(1 + item.size / LARGE) + late, whole, item.size
+        return item.strikes, item.again, symptom + kind + math.log2(1 + item.size / LARGE) + late, whole, item.size
 
     def _drop(self, item: TriageCase) -> None:
         row = self._kinds[item.kind]

@@ -6,16 +6,27 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from irfuzz.campaign.config import Config, Layout
-from irfuzz.campaign.stored_findings.archive import KNOWN, NEW, UNREPLAYED, CampaignArchive, words_of
-from irfuzz.campaign.triage.case_queue import TriageCase, TriageQueue
+from irfuzz.campaign.stored_findings.archive import (
+    FAILED,
+    KNOWN,
+    NEW,
+    UNFINISHED,
+    UNREPEATABLE,
+    UNREPLAYED,
+    CampaignArchive,
+    words_of,
+)
+from irfuzz.campaign.triage.case_queue import TriageCase
 from irfuzz.campaign.triage.known_fault_filter import SuspectGroupFilter
+from irfuzz.campaign.triage.stored_case_queue import StoredQueue
 from irfuzz.campaign.triage.suspect_proof_search import SuspectMeans, Suspects
 from irfuzz.campaign.triage.time_budget import GRACE, TriageBudget
 from irfuzz.campaign.triage.time_budget import KNOWN as KNOWN_WORTH
+from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import RunResult, Target
 from irfuzz.execute.runner import PATIENCE, Runner
 from irfuzz.findings.blame.affected_versions import AffectedVersions
@@ -30,7 +41,6 @@ from irfuzz.isolate import Limits
 from irfuzz.oracle.fault_signature import operators_of
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.reduce import reduce_case
-from irfuzz.store.database import Database
 
 TIMES = 32
 """How often one program runs in one process before what it showed among others counts as not repeatable."""
@@ -49,6 +59,14 @@ PART = 0.5
 
 ALONE = 0.5
 """Of that time so much may go into running its nodes alone; the rest is for smaller programs."""
+
+DEADLY = 3
+"""So often whoever looks into a case may fail or die; then it is kept as it was seen."""
+
+SET_ASIDE = "failed in triage"
+"""Name of a count."""
+
+TOLD_OF_FAILED = "nothing: irfuzz failed each time that it looked into this"
 
 CUT = frozenset(
     {Symptom.REJECTION, Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE, Symptom.DIFFERENCE, Symptom.NAN_INF}
@@ -71,31 +89,34 @@ class Triage:
 
     Args:
         layout: where drafts and folders go.
-        database: where findings go.
+        waiting: what waits for triage, in the database to which findings go.
         runner: has the job's targets.
         config: of the campaign.
         stopping: true once the job was asked to end; a finding is then kept as large as it is.
         longest: seconds that making a finding of a slow target small may take.
         patience: seconds after which a finding has to be stored, as it then is.
+        aside: names of targets that fail on everything, and are asked about nothing but what they are blamed for.
     """
 
     def __init__(
         self,
         layout: Layout,
-        database: Database,
+        waiting: StoredQueue,
         runner: Runner,
         config: Config,
         stopping: Callable[[], bool] = lambda: False,
         longest: float = math.inf,
         patience: Callable[[], float] = lambda: math.inf,
+        aside: Collection[str] = frozenset(),
     ) -> None:
+        self._aside = aside
         self._stopping = stopping
         self._longest = longest
         self._runner = runner
         self._config = config
         versions = AffectedVersions(runner, Limits(seconds=config.timeout, memory_bytes=config.memory), stopping)
         weakref.finalize(self, versions.close)
-        self._archive = CampaignArchive(layout, database, config, versions, patience)
+        self._archive = CampaignArchive(layout, waiting.database, config, versions, patience)
         self._likely = self._archive.likely
         self._tried = SuspectGroupFilter()
         self._bench = FindingReproducer(
@@ -105,7 +126,7 @@ class Triage:
         self._suspects = Suspects(means, self._came_to)
         self._began = time.monotonic()
         self._budget = TriageBudget(tuple(t.name for t in runner.targets))
-        self._waiting = TriageQueue()
+        self._waiting = waiting
 
     def knows(self, verdict: Verdict, program: Program) -> bool:
         """Whether a verdict is a stored finding's by its message alone; it is not counted.
@@ -117,7 +138,9 @@ class Triage:
         return self._archive.recognises(verdict, program)
 
     def look(self, found: Sequence[Finding], counts: Counter[str]) -> None:
-        """Take note of what is new about a program, count what is not, and look into what waits while there is time.
+        """Let wait what is new about a program, and count what is not.
+
+        Nothing is looked into before it is stored: ``work`` does that.
 
         Args:
             found: what targets disagree on, as all of them were heard; nothing was run again for it.
@@ -146,9 +169,9 @@ class Triage:
                 continue
             operators = frozenset(operators_of(verdict, program))
             finding = replace(finding, verdict=replace(verdict, suspect=False))
-            self._waiting.add(TriageCase(finding, words, operators, len(program.nodes()), again))
+            item = TriageCase(finding, words, operators, len(program.nodes()), again)
+            counts["let go"] += self._waiting.add(item)
         self._took("", start, counts)
-        self.work(counts)
 
     def _let_wait(self, suspect: Finding, words: str, counts: Counter[str]) -> None:
         """Let a suspect wait; of a group one does, and after one was looked into few do."""
@@ -157,7 +180,8 @@ class Triage:
             counts["suspects repeated"] += 1
             return
         size = len(suspect.case.program.nodes())
-        self._waiting.add(TriageCase(suspect, words, frozenset({suspect.group}), size, again=known))
+        item = TriageCase(suspect, words, frozenset({suspect.group}), size, again=known)
+        counts["let go"] += self._waiting.add(item)
 
     def work(self, counts: Counter[str]) -> None:
         """Look into what waits, as far as there is time.
@@ -171,16 +195,46 @@ class Triage:
             item = self._waiting.take(self._affords)
             if item is None:
                 break
-            came_to = self._look_into(item)
+            came_to = self._settled(item)
             self._took(item.finding.verdict.target, start, counts)
             if came_to:
                 counts[came_to] += 1
             counts["triaged"] += 1
         counts["untriaged"] = len(self._waiting)
 
-    def _look_into(self, item: TriageCase) -> str:
-        """What one case comes to, for a count; nothing if it waits again, or is a suspect of a known fault."""
+    def _settled(self, item: TriageCase) -> str | None:
+        """What one case comes to, which then waits no more, unless that is ``None`` or ``UNFINISHED``.
+
+        A case at which whoever looked into it failed or died waits again, and is kept as it is the ``DEADLY``th time.
+        """
+        try:
+            whole = self._waiting.whole(item, self._runner.targets)
+            came_to = self._look_into(whole) if item.strikes < DEADLY else self._set_aside(whole.finding)
+        except UsageError:
+            raise  # of the disk, or a worker that does not start any more: the case waits in the database
+        except Exception:
+            self._waiting.strike(item)
+            raise
+        if came_to == UNFINISHED.reason:
+            kept = replace(item.finding, doubted=self._archive.unfinished)
+            self._waiting.put_back(replace(item, finding=kept))
+        elif came_to is None:
+            self._waiting.put_back(replace(item, again=True))
+        else:
+            self._waiting.done(item)
+        return came_to
+
+    def _set_aside(self, finding: Finding) -> str:
+        """Keep a case as it was seen, at which irfuzz itself failed."""
+        finding = replace(finding, results=self._answers(finding), printed=TOLD_OF_FAILED)
+        self._archive.keep_suspect(finding, FAILED)
+        return SET_ASIDE
+
+    def _look_into(self, item: TriageCase) -> str | None:
+        """What one case comes to, for a count: ``None`` if it waits again, nothing if it is a known fault's suspect."""
         verdict, program = item.finding.verdict, item.finding.case.program
+        if item.finding.doubted and not self._archive.doubts(item.finding):
+            return "repeated"
         if self._archive.knows(verdict, program, doubted=item.finding.doubted):
             return "repeated"
         if verdict.suspect:
@@ -196,14 +250,18 @@ class Triage:
         elif self._likely.again(verdict, program, item.words):  # it became known while this one waited
             return "likely repeated"
         else:
-            self._waiting.add(replace(item, again=True))
-            return ""
+            return None
         self._budget.came_to(WORTH.get(came_to, 0.0))
         return came_to
 
     def _affords(self, item: TriageCase) -> bool:
-        """Whether there is time for what waits; suspects, most of which are none alone, get half of it at most."""
+        """Whether there is time for what waits; suspects, most of which are none alone, get half of it at most.
+
+        What targets are blamed for that do not run now waits until they do.
+        """
         verdict = item.finding.verdict
+        if item.strikes > DEADLY or all(target.name != verdict.target for target in self._runner.targets):
+            return False
         return self._budget.allows(verdict.target, SUSPECTS if verdict.suspect else 1.0)
 
     def _took(self, target: str, since: float, counts: Counter[str]) -> None:
@@ -223,7 +281,7 @@ class Triage:
         told = self._explained(finding)
         if not told and finding.case is finding.original:
             told = self._depends_on_history(finding)
-        return told or "unrepeatable"
+        return told or UNREPEATABLE
 
     def _unheard(self, finding: Finding) -> str:
         """What a few witnesses say against a target, all of them together may not."""
@@ -232,7 +290,7 @@ class Triage:
     def _explained(self, finding: Finding) -> str:
         """What to count if measuring explains what was seen; empty if it was one and does not show again."""
         verdict = finding.verdict
-        verdicts = self._bench.judge(finding.case, finding.results, invalid=verdict.invalid)
+        verdicts = self._bench.judge(finding.case, self._answers(finding), invalid=verdict.invalid)
         if same_fault(verdicts, verdict) is not None:
             return ""
         for one in verdicts:
@@ -240,6 +298,10 @@ class Triage:
                 self._archive.keep_suspect(replace(finding, verdict=one, original=finding.case))
                 return "suspect runs"
         return "explained by rounding"
+
+    def _answers(self, finding: Finding) -> Sequence[RunResult]:
+        """What targets did when it was seen; what they do now if that was too much to be stored."""
+        return finding.results or self._bench.run(finding.case, self._heard(finding.verdict), fresh=False)
 
     def _shrunk(self, finding: Finding, watch: FaultPredicate) -> FailingCase:
         """The smallest case within the time that a finding is given."""
@@ -281,11 +343,12 @@ class Triage:
                     found, signature=key, cause=None, title=f"{found.title}, after {runs} runs in one process"
                 )
                 return self._archive.take(found, (self._archive.replay, self._archive.store))
-        self._archive.keep_suspect(finding, "unrepeatable")
-        return "unrepeatable"
+        self._archive.keep_suspect(finding, UNREPEATABLE)
+        return UNREPEATABLE
 
     def _involved(self, verdict: Verdict) -> tuple[Target, ...]:
         return jury(verdict, self._heard(verdict))
 
     def _heard(self, verdict: Verdict) -> tuple[Target, ...]:
-        return heard(verdict, self._runner.targets)
+        targets = self._runner.targets
+        return heard(verdict, [t for t in targets if t.name == verdict.target or t.name not in self._aside])
