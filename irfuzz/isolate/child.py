@@ -153,7 +153,7 @@ class HandlerInOwnFolder:
             try:
                 os.chdir(self._cwd)
             except FileNotFoundError:
-                Path(self._cwd).mkdir(parents=True)
+                os.makedirs(self._cwd)  # noqa: PTH103 - as text
                 os.chdir(self._cwd)
         return self._handler.handle(request, values)
 

@@ -18,8 +18,17 @@ from irfuzz.errors import UsageError
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.store.database import Database
 from irfuzz.store.database_schema import (
-    ENTRY, FINDING, LEAVING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY, WAITING, CompressedText,
-)  # fmt: skip
+    ENTRY,
+    FINDING,
+    LEAVING,
+    METADATA,
+    PROGRAM,
+    SCHEMA,
+    SETTING,
+    TALLY,
+    WAITING,
+    CompressedText,
+)
 
 JSON = {
     *(TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace),
