@@ -99,7 +99,8 @@ def go_on(out: Path, programs: int) -> dict[str, Any]:
 
 def _make(job: Job, iteration: int) -> bool:
     """Make a program, and keep it as if it had run; false if it is invalid or could not be made."""
-    strategy: Differential = job.strategy
+    strategy = job.strategy
+    assert isinstance(strategy, Differential)
     choices = Choices.from_seed(f"{job.strategy.root}/{iteration}")
     entry = strategy.steering.parent(choices)
     parent = strategy.corpus.program(entry)

@@ -82,9 +82,9 @@ def test_an_exception_costs_one_program(tmp_path: Path, tiny: Path) -> None:
         assert "faulty.py" in text
         about = json.loads((folder / "about.json").read_text())
         assert (about["job"], about["seed"]) == (0, 0)
-        mutant = onnx.load(folder / "mutant.onnx")
-        # What fails while a disagreement is looked into is a smaller program, or a part of this one.
-        assert len(mutant.graph.node) % 2 == 1 or "disagreement_handling.py" in text
+        if "disagreement_handling.py" in text:  # its case waits in the database, and has the program
+            continue
+        assert len(onnx.load(folder / "mutant.onnx").graph.node) % 2 == 1
         onnx.checker.check_model(onnx.load(folder / "parent.onnx"))
     # Another run without the fault is not blamed for the old ones.
     (tmp_path / "path" / "faulty-1.0.dist-info" / "entry_points.txt").write_text("")

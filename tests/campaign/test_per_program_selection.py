@@ -15,6 +15,7 @@ import pytest
 from irfuzz.campaign.corpus.unmutated_seed_turns import SeedTurns
 from irfuzz.campaign.differential_strategy import Differential
 from irfuzz.campaign.targets import per_program_selection
+from irfuzz.campaign.targets.failing_target_exclusion import FailingTargets
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, TargetRole
 from irfuzz.execute.runner import Runner
@@ -120,7 +121,7 @@ def test_numpy_is_asked_where_two_differ_and_settles_it(
     with Runner(resolve(["onnxruntime:all", "torch:eager", "numpy:eager"])) as runner:
         numpy = runner.targets[-1:]
         strategy: Any = Differential.__new__(Differential)
-        strategy._runner, strategy._stuck = runner, HangAvoidance()
+        strategy._runner, strategy._stuck, strategy._failing = runner, HangAvoidance(), FailingTargets()
         strategy._witnesses, strategy._quick = numpy, runner.targets[:2]
         strategy._triage = SimpleNamespace(knows=lambda *_: False)
         strategy._seed_turns = SeedTurns(Counter(), many=False)
