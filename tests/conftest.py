@@ -60,6 +60,12 @@ def _home_of_the_tests(session: pytest.Session) -> None:
 
 
 @pytest.fixture(autouse=True)
+def adopts_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that runs a job in this process lets it adopt orphans: it is not to end what later tests start."""
+    monkeypatch.setattr("irfuzz.isolate.stray_processes._adopting", False)
+
+
+@pytest.fixture(autouse=True)
 def same_locale() -> Iterator[None]:
     """Put the locale back: onnx's reference StringNormalizer sets that of the process, and with it an encoding."""
     before = locale.setlocale(locale.LC_ALL)
