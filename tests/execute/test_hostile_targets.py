@@ -28,7 +28,7 @@ INPUTS = {"x": np.array([[-1, 0, 1], [2, -3, 4]], np.float32)}
     ("name", "expected", "says"),
     [
         ("ClosesAll", Exit.PROTOCOL, "closed"),
-        ("LongAnswer", Exit.PROTOCOL, "2147483"),
+        ("LongAnswer", Exit.UNSUPPORTED, "outputs of 2048 MiB"),
         ("RemovesTemporary", Exit.OK, ""),
         ("ChangesFolder", Exit.OK, ""),
     ],
