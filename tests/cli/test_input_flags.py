@@ -11,11 +11,13 @@ import numpy as np
 import onnx
 import pytest
 
+from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.campaign.corpus.user_given_seed_inputs import KEY
 from irfuzz.cli.main import main
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.input_domain import input_domain, input_sizes
 from irfuzz.ir.program import Program
+from irfuzz.store.database import Database
 from irfuzz.store.npz_tensors import unpack
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]>
@@ -273,7 +275,10 @@ def test_a_campaign_keeps_what_is_said_for_its_mutants_and_for_later_runs(
     assert fuzz(*SAID, "--programs", "12") in (0, 1), "and with the same said again"
     ((count,),) = stored("select count(*) from program where parent = ''")
     assert count == 1
-    models = [Program.from_bytes(row[0]) for row in stored("select model from program")]
+    database = Database(Path("out/campaign.sqlite"))
+    corpus = Corpus(database)
+    models = [corpus.load(digest) for (digest,) in stored("select digest from program")]
+    database.close()
     drawn = [make_inputs(program, 1) for program in models]
     shapes = [np.shape(made["image"]) for made in drawn if isinstance(made.get("image"), np.ndarray)]
     assert shapes.count(SHAPES["image"]) > 0.6 * len(shapes)

@@ -51,7 +51,7 @@ def test_a_rare_type_reaches_operators_that_take_it(
             if n.inputs and (v := n.inputs[0]) and (f := program.tensor(v)) and f.dtype == dtype
         ]
         operators |= {n.op_type for n in taken}
-    assert len(operators) >= 4, operators
+    assert len(operators) >= 3, operators
 
 
 def test_a_share_of_the_parents_are_sprouts(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class Folder:
         if not finding.long_script and (self.short or finding.calls is not None):
             compare.write_text("")
 
-    def replay(self, folder: Path, *, seconds: float, python: str, limits: object) -> tuple[bool, str]:
+    def replay(self, folder: Path, *, seconds: float, python: str, limits: object, allowed: object) -> tuple[bool, str]:
         assert python == "python"
         self.seconds.append(seconds)
         return self.told.pop(0)

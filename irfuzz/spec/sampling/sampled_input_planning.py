@@ -14,9 +14,7 @@ from irfuzz.spec.sampling.value_drawing import DrawFailed, limits
 
 Ends = tuple[float | None, float | None]
 
-WITHOUT_KERNELS = frozenset(
-    {ir.DataType.COMPLEX64, ir.DataType.COMPLEX128, ir.DataType.FLOAT4E2M1, ir.DataType.FLOAT8E8M0}
-)
+WITHOUT_KERNELS = frozenset({ir.DataType.FLOAT4E2M1, ir.DataType.FLOAT8E8M0})
 """Element types with which ONNXRuntime runs no operator, or casts only: there a missing kernel decides nothing."""
 
 
