@@ -160,7 +160,7 @@ def _are_beyond_reach(layer: _Layer, rounding: _Rounding) -> bool:
 
 
 def _has_more_units(layer: _Layer) -> bool:
-    """Whether the data leave units that they do not make equal to the others."""
+    """Whether units are more than inputs and a constant, so that these cannot make any numbers of them."""
     inputs, units = layer.weights.shape
     return inputs + 1 < units
 

@@ -39,11 +39,14 @@ class InFlight:
 class Journal:
     """The file of one job. Plain writes, no flush: they survive the death of the process, not of the machine.
 
+    Attributes:
+        case: number of the waiting case that is looked into; 0 if none is.
+
     Raises:
         UsageError: it cannot be written.
     """
 
-    __slots__ = ("_count", "_fd", "_path", "_size")
+    __slots__ = ("_count", "_fd", "_path", "_size", "case")
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -52,7 +55,7 @@ class Journal:
         except OSError as error:
             raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
         self._size = os.fstat(self._fd).st_size
-        self._count = 0
+        self._count = self.case = 0
 
     def makes(self, iteration: int) -> None:
         """A program is being made; from now on the file speaks of no other.
@@ -60,7 +63,7 @@ class Journal:
         Args:
             iteration: of it. If the job dies now, that iteration is to blame.
         """
-        self._count = 0
+        self._count = self.case = 0
         self._write(_HEAD.pack(MAGIC, iteration, 0), 0)
         self._shrink()
 
@@ -78,6 +81,7 @@ class Journal:
         Args:
             number: of the case.
         """
+        self.case = number
         self._write(_HEAD.pack(MAGIC, number, _CASE), 0)
 
     def runs(self, models: Sequence[tuple[int, bytes]]) -> None:

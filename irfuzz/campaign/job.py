@@ -108,7 +108,7 @@ class Job:
         self.database.close()
 
     def _learn(self, busy: inflight_journal.InFlight) -> None:
-        """What to leave out after a death; if several programs ran, they run one by one first to tell which.
+        """Decide what is left out after a death; if several programs ran, they run one by one first to find out which.
 
         If a case was looked into that had waited, no program is left out.
         """
@@ -125,6 +125,11 @@ class Job:
         """Seconds that this run of the campaign has, and those that are left of it; infinite if it has no end."""
         seconds, until = self._time
         return seconds, until - time.monotonic()
+
+    def case_model(self) -> bytes | None:
+        """The model of the stored disagreement that is looked into; ``None`` if none is."""
+        case = self.journal.case
+        return self.database.waiting.model(case) if case else None
 
     def ends(self) -> bool:
         """Whether this job was asked to end, or is about to be: the time is up."""

@@ -127,7 +127,7 @@ def _execute(job: Job, strategy: Strategy[R, V], made: Sequence[Testcase | str |
 
 def _work(job: Job, strategy: Strategy[R, V]) -> None:
     """Look into what waits, once it is stored; a fault of our own costs no program then."""
-    with job.guard(job.iteration):
+    with job.guard(job.iteration, case=job.case_model):
         strategy.work()
 
 

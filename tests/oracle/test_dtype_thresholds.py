@@ -9,9 +9,19 @@ import numpy as np
 import pytest
 
 from irfuzz.oracle import Symptom, judge, signature, title
-from irfuzz.oracle.numeric.dtype_thresholds import worth_a_look
+from irfuzz.oracle.numeric.dtype_thresholds import is_float, worth_a_look
 
 pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize("name", ["float16", "float64", "bfloat16", "float8_e4m3fn", "float4_e2m1fn"])
+def test_floats(name: str) -> None:
+    assert is_float(np.dtype(getattr(ml_dtypes, name, name)))
+
+
+@pytest.mark.parametrize("name", ["int4", "uint8", "bool", "complex64", "complex128", "U", "O"])
+def test_no_floats(name: str) -> None:
+    assert not is_float(np.dtype(getattr(ml_dtypes, name, name)))
 
 
 def values(seed: int = 0, shape: tuple[int, ...] = (2, 3)) -> np.ndarray:

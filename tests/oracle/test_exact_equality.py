@@ -95,6 +95,7 @@ def test_equal_to_what_is_exact_or_to_its_rounding(array: Any, truth: Any, equal
         (np.array([9, 5]), np.array([1, 2]), (1,), 3.0),  # the first is not asked for
         (np.array([True, False]), np.array([True, True]), (1,), 1.0),
         (np.array(["a", "b"], object), np.array(["a", "c"], object), (1,), None),
+        (np.array([1 + 1j, 2]), np.array([1 + 1j, 2 + 1j]), (1,), None),
     ],
 )
 def test_the_worst_element(got: np.ndarray, judged: np.ndarray, place: tuple[int, ...], distance: float | None) -> None:
@@ -171,6 +172,19 @@ def test_floats_and_what_is_drawn_are_not_compared_exactly(parse, run, kind: str
     both = [run("a", np.array([True, False])), run("b", np.array([True, True]))]
     assert judge(drawn, {"x": y.astype(np.float32)}, both) == []
     assert trusts_all(drawn, ONE) == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "blamed"),
+    [([1, 2j], []), ([1, -2j], ["c"]), ([1, complex(0, np.nan)], [])],
+)
+def test_complex_numbers_are_moved_and_so_equal_or_wrong(parse, run, wrong: list[complex], blamed: list[str]) -> None:
+    program = parse("g (complex64[2] x) => (complex64[2] y) { y = Identity(x) }")
+    right = np.array([1, 2j], np.complex64)
+    results = [run("a", right), run("b", right), run("c", np.array(wrong, np.complex64))]
+    found = judge(program, {"x": right}, results)
+    assert [verdict.target for verdict in found] == blamed
+    assert all(verdict.oracle == "exact" and verdict.element == "y[1]" for verdict in found)
 
 
 def judged_exactly(truth: Any, blamed: tuple[Target, ...], *, firm: bool, center: Any = WRONG, fit: bool = True) -> Any:

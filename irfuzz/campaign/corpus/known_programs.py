@@ -16,7 +16,7 @@ from irfuzz.store.database import Database
 
 
 def entries_after(database: Database, number: int, most: int = 1 << 40) -> list[CorpusEntry]:
-    """Programs with a higher number, in their order, without those that leave.
+    """Programs with a higher number, in their order, except those that are leaving.
 
     Args:
         database: of the campaign.

@@ -47,7 +47,7 @@ MOVED = 8
 """Who is favoured is looked at again once one in so many programs holds more or less than it did."""
 
 BATCH = 5000
-"""Programs that are taken in at once: to know all takes less room than to be told of all."""
+"""Programs that are taken in at once: the rows of all would take more room than what is kept of them."""
 
 CROWD = 500
 """For every so many programs in the corpus a new one must bring one more feature, new or cheaper."""
@@ -144,7 +144,7 @@ class Corpus:
             self._sizes[entry.seed] = entry.nodes
 
     def _let_go(self, *, culls: bool) -> None:
-        """Let programs leave that hold nothing, and those that another job let go; count what the others hold."""
+        """Remove programs that hold no feature, and those that another job removed; count what the others hold."""
         held = self.holders.held
         gone = [e.number for e in self._entries if not e.original and not held[e.number]] if culls else []
         leaving = {*self._database.index.leave(gone, *self._job)}

@@ -42,12 +42,19 @@ class InternalErrorGuard:
         self._counts = counts
         self._say = say
         self._iteration = 0
+        self._case: Callable[[], bytes | None] = lambda: None
         self.parent: Program | None = None
         self.mutant: Program | None = None
 
-    def __call__(self, iteration: int, parent: Program | None = None, mutant: Program | None = None) -> Self:
-        """What is worked on."""
-        self._iteration, self.parent, self.mutant = iteration, parent, mutant
+    def __call__(
+        self,
+        iteration: int,
+        parent: Program | None = None,
+        mutant: Program | None = None,
+        case: Callable[[], bytes | None] = lambda: None,
+    ) -> Self:
+        """What is worked on; ``case`` gives the model of a stored disagreement, if one is looked into."""
+        self._iteration, self.parent, self.mutant, self._case = iteration, parent, mutant, case
         return self
 
     def __enter__(self) -> Self:
@@ -66,7 +73,11 @@ class InternalErrorGuard:
         if isinstance(error, OSError) and (error.errno in _FULL or not self._out.is_dir()):
             raise UsageError(f"--out {self._out}: cannot be written: {error.strerror}") from error
         self._counts[INTERNAL] += 1
-        models = {"parent.onnx": self._bytes_of(self.parent), "mutant.onnx": self._bytes_of(self.mutant)}
+        models = {
+            "parent.onnx": self._bytes_of(self.parent),
+            "mutant.onnx": self._bytes_of(self.mutant),
+            "case.onnx": self._case(),
+        }
         about = {**self._about, "iteration": self._iteration}
         place = self._faults.keep(text_of(error), kind_of(error), about=about, models=models)
         if place is not None:

@@ -23,7 +23,7 @@ OTHERS = 2
 """So many others must have come back by then, for with fewer nothing could be compared any more."""
 
 LONGEST = 160
-"""Characters that are told of the last failure."""
+"""Most characters of the last failure's message in a report."""
 
 
 class FailingTargets:

@@ -61,7 +61,7 @@ ALONE = 0.5
 """Of that time so much may go into running its nodes alone; the rest is for smaller programs."""
 
 DEADLY = 3
-"""So often whoever looks into a case may fail or die; then it is kept as it was seen."""
+"""Failures or deaths during the triage of a case, after which it is kept as it was seen."""
 
 SET_ASIDE = "failed in triage"
 """Name of a count."""

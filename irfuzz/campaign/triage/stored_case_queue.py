@@ -155,7 +155,7 @@ class StoredQueue:
         self._let_wait(item)
 
     def strike(self, item: TriageCase) -> None:
-        """Let a case wait again at which whoever looked into it failed.
+        """Put back a case during whose triage irfuzz failed.
 
         Args:
             item: that was taken.

@@ -71,7 +71,7 @@ class Adapter(Protocol):
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """What the sandbox leaves to the worker (see ``irfuzz.isolate.WorkerSpec``)."""
+        """Permissions of the worker in the sandbox (see ``irfuzz.isolate.WorkerSpec``)."""
         ...
 
     @property

@@ -85,7 +85,7 @@ class ToolAdapter:
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """The sandbox leaves nothing to tools."""
+        """No permission: tools need none beyond their scratch folder."""
         return ()
 
     @property

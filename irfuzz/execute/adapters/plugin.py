@@ -25,7 +25,7 @@ NAME = re.compile(r"(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*|[^:]+\.py):[A-Za-z_]\w*")
 """``package.module:Class`` or ``path/to/file.py:Class``."""
 
 ATTRIBUTE = "irfuzz_allow"
-"""Of a class: what the sandbox leaves to it."""
+"""Attribute of a class with its permissions in the sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class PluginAdapter:
 
 
 def allowed_to(name: str, source: str) -> tuple[str, ...]:
-    """What the sandbox leaves to a class of the user's.
+    """Permissions of a class of the user's in the sandbox.
 
     Args:
         name: of the target.

@@ -62,10 +62,10 @@ def worth_a_look(a: np.ndarray, b: np.ndarray, floor: float, eps: float) -> bool
 def is_float(dtype: np.dtype) -> bool:
     """True for IEEE floats and the small floats of ml_dtypes, such as bfloat16 and float8_e4m3fn.
 
-    Integers, those of ml_dtypes among them, booleans and strings are none.
+    Integers, those of ml_dtypes among them, booleans, strings and complex numbers are none.
     """
-    if dtype.kind == "f":
-        return True
+    if dtype.kind in "fc":  # ml_dtypes has limits of complex numbers, too
+        return dtype.kind == "f"
     try:
         ml_dtypes.finfo(dtype)
     except (ValueError, TypeError):
