@@ -75,7 +75,7 @@ _LISTS = frozenset({_A.INTS, _A.FLOATS, _A.STRINGS})
 _PLAIN_NUMBERS = frozenset(int(kind.value) for kind in _PLAIN | _LISTS)
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 10)
 def schema_outputs(call: CallKey) -> tuple[Fact, ...]:
     """Output facts of a call as ``onnx.shape_inference.infer_node_outputs`` sees them.
 

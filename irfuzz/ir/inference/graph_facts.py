@@ -36,7 +36,7 @@ LARGEST_SIZE = (1 << 63) - 1
 """Sizes are of type int64 in ONNX."""
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 13)
 def infer_call(call: CallKey) -> tuple[Fact, ...]:
     """Facts of a call's outputs: ONNX's types, refined by partly known shapes, values and ranges.
 

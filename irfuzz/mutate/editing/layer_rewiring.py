@@ -96,7 +96,7 @@ def predict(
     return found
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 10)
 def _judged(spec: OpSpec, call: CallKey, *, empty: bool = False) -> tuple[TensorFact, ...] | Skipped:
     """What ``predict`` finds, whatever its limit; mutants of one seed ask the same again and again."""
     known = tuple(fact for fact in call.inputs if isinstance(fact, TensorFact) or fact is None)

@@ -113,7 +113,7 @@ def check_remembered(
     return _remembered(spec, tuple(key), attrs)
 
 
-@functools.lru_cache(maxsize=1 << 13)
+@functools.lru_cache(maxsize=1 << 11)
 def _remembered(
     spec: OpSpec, inputs: tuple[Any, ...], attrs: tuple[tuple[str, int, Any], ...]
 ) -> tuple[Violation, ...]:
