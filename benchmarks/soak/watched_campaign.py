@@ -176,7 +176,7 @@ def _look_on(
         below = linux.descendants(process.pid)
         seen.memory = max(seen.memory, sum(map(linux.resident, [process.pid, *below])))
         seen.disk = max(seen.disk, _bytes_in(place.scratch))
-        counts += [(now - began, n) for pid in below if _is_job(pid) and (n := _descriptors(pid))]
+        counts += [(now - began, n) for pid in below if is_job(pid) and (n := _descriptors(pid))]
         time.sleep(LOOK)
     seen.seconds = time.monotonic() - began
     second = [n for at, n in counts if seconds / 3 <= at < 2 * seconds / 3]
@@ -185,7 +185,8 @@ def _look_on(
         seen.descriptors = min(second), min(last)
 
 
-def _is_job(pid: int) -> bool:
+def is_job(pid: int) -> bool:
+    """Whether a process is a job of a campaign."""
     try:
         return b"irfuzz.campaign.job" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
