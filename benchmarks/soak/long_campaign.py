@@ -1,7 +1,7 @@
 """Runs one campaign on the shipped seeds for long, resumed again and again, every second time after a ``kill -9``.
 
-``python -m benchmarks.soak.long_campaign [--minutes 90] [--part 15] [--jobs 2] [--targets NAMES] [--json FILE]``. A line
-for each part tells its programs a second, and a second of CPU time, which other work on the machine hardly changes; the
+``python -m benchmarks.soak.long_campaign [--minutes 90] [--part 15] [--jobs 2] [--targets NAMES] [--json FILE]``. A
+line for each part tells its programs a second, and a second of CPU time, which other work hardly changes; the
 most bytes that a job held; and what was left once it had ended: processes, scratch folders of the temporary folder,
 descriptors of its jobs that came to stay. What a killed campaign leaves in the temporary folder may stay until the next
 part has begun. In the end every stored finding's ``repro.py`` is run. Exit code 1 if the last part runs less than
@@ -142,7 +142,9 @@ def problems_of(parts: Sequence[Part], lost: Sequence[str]) -> list[str]:
     rate = last.programs / last.seconds / (first.programs / first.seconds)
     found += [f"the last part's rate is {rate:.2f} of the first one's"] if rate < RATE else []
     most = max(part.memory for part in parts[1:] or parts)
-    found += [f"a job grew from {first.memory / 1e6:.0f} to {most / 1e6:.0f} MB"] if most > GROWTH * first.memory else []
+    found += (
+        [f"a job grew from {first.memory / 1e6:.0f} to {most / 1e6:.0f} MB"] if most > GROWTH * first.memory else []
+    )
     found += [f"a job held {most / 1e6:.0f} MB"] if most > MEMORY else []
     return found + [f"does not show: {name}" for name in lost]
 
