@@ -82,12 +82,13 @@ def inputs_source(inputs: Mapping[str, Any]) -> tuple[str, tuple[str, ...]] | No
     if len(arrays) < len(inputs) or any(a.dtype.kind in "OUSV" for a in arrays.values()):
         return None
     held = io.BytesIO()
-    np.savez(held, **{f"a{n}": a for n, a in enumerate(arrays.values())})
+    named: dict[str, Any] = {f"a{n}": a for n, a in enumerate(arrays.values())}
+    np.savez(held, **named)
     packed = _packed(held.getvalue())
     if packed is None:
         return None
-    named = f"inputs = {{name: stored[f'a{{n}}'] for n, name in enumerate({[*arrays]!r})}}"
-    return f"stored = np.load(io.BytesIO({packed}))\n{named}", ("import base64, io, zlib",)
+    line = f"inputs = {{name: stored[f'a{{n}}'] for n, name in enumerate({[*arrays]!r})}}"
+    return f"stored = np.load(io.BytesIO({packed}))\n{line}", ("import base64, io, zlib",)
 
 
 def _size(value: Any) -> int:
