@@ -45,6 +45,8 @@ def answer_text(
         for index in place[0] if place is not None else ():
             value = value[index]
         array = np.asarray(value)
+        if place is not None and isinstance(array[place[1]], str):
+            return repr(str(array[place[1]]))
         if array.dtype.kind in "OUSVc" and array.dtype.isbuiltin in (0, 1):
             return ""
         if place is not None:

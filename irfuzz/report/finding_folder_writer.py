@@ -35,7 +35,7 @@ from irfuzz.report.repro_scripts import two_form_script
 from irfuzz.report.repro_scripts.framework_call_script import calls_in, calls_source, form_of
 from irfuzz.report.repro_scripts.full_script import ReproSpec, can_run, kind_of_tool, repro_source
 from irfuzz.report.repro_scripts.shared_weight_links import is_linked, reading_links, write_weights
-from irfuzz.report.repro_scripts.short_script import LINES, short_source
+from irfuzz.report.repro_scripts.short_script import LINES, one_file_source, short_source
 from irfuzz.report.repro_scripts.tool_templates import files_of
 from irfuzz.report.script_replay import IMPORTS, WORKER, replays
 from irfuzz.store.blob_store import FolderBlobs
@@ -161,6 +161,22 @@ def _files(finding: Finding) -> dict[str, bytes]:
         before = module_files(finding.original.stored, wanted) if wanted else {}
         return two_form_script.with_both_forms(files, blamed, witnesses, before)
     return files
+
+
+def one_file_script(finding: Finding) -> str | None:
+    """A script of less than 40 lines that shows a finding and needs no file beside it; ``None`` if there is none.
+
+    Args:
+        finding: with what each target answered, as a campaign stores it.
+
+    Raises:
+        InternalError: the stored finding contradicts itself.
+    """
+    if finding.verdict.oracle == two_form_script.ORACLE:
+        return None
+    blamed, witnesses = _parties(finding)
+    witnesses = [w for w in witnesses if not kind_of_tool(w)]
+    return one_file_source(_scene(finding, blamed, witnesses[:WITNESSES]), finding.case)
 
 
 def _of_calls(finding: Finding, scene: ReproSpec, files: Mapping[str, bytes]) -> str | None:

@@ -1,4 +1,4 @@
-"""``irfuzz findings``: lists, reports, labels and bisects stored findings, and writes them into a baseline."""
+"""``irfuzz findings``: lists, reports, labels, bisects and exports stored findings, and writes them into a baseline."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ ABOUT = """List the findings of a campaign, show or label one, open it in a brow
 list names those of a campaign's --out folder, with how often and when each was seen, and counts what is known; show
 prints a report; open writes report.html and opens it; label notes what a person says of one ("wontfix", an upstream
 link), shown and counted from then on; bisect installs as many releases of the blamed component as tell in which the
-fault came and went, and writes that into the folder; baseline writes the findings of a campaign into the file that
-`irfuzz fuzz --baseline` takes, or adds them; recover makes a new folder of a campaign whose database is damaged, with
-all that can be read.
-Exit code: 0, or 2 where a folder is none."""
+fault came and went, and writes that into the folder; export --issue prints a finding as an issue of the component's own
+tracker, in that tracker's template, after its script has been run once more, and files nothing; baseline writes the
+findings of a campaign into the file that `irfuzz fuzz --baseline` takes, or adds them; recover makes a new folder of a
+campaign whose database is damaged, with all that can be read.
+Exit code: 0; 1 where an exported issue's script does not show the fault now; 2 where a folder is none."""
 EXAMPLES = """examples:
   irfuzz findings                                             # of the campaign that ran last, in a folder here
   irfuzz findings list irfuzz-out
@@ -30,11 +31,12 @@ EXAMPLES = """examples:
   irfuzz findings bisect irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz findings bisect irfuzz-out --json                  # all of a campaign
   irfuzz findings label irfuzz-out/findings/0001-difference-onnxruntime-all 'reported upstream'
+  irfuzz findings export --issue irfuzz-out/findings/0001-difference-onnxruntime-all -o issue.md
   irfuzz findings baseline irfuzz-out -o irfuzz-baseline.json
   irfuzz findings recover irfuzz-out -o irfuzz-recovered"""
 
 
-DOING = ("list", "show", "open", "label", "bisect", "baseline", "recover")
+DOING = ("list", "show", "open", "label", "bisect", "export", "baseline", "recover")
 
 WRITING = {"baseline": "FILE", "recover": "FOLDER"}
 """What writes to ``--out``, and what that is."""
@@ -51,12 +53,14 @@ def arguments(parser: Parser) -> None:
     add("text", metavar="TEXT", nargs="?", help="For label: what to note; an empty one takes it back.")
     add(
         "-o", "--out", metavar="PLACE", type=place,
-        help="With baseline: the file, to which what is missing is added. With recover: the new folder.",
+        help="With baseline: the file, to which what is missing is added. With recover: the new folder. "
+        "With export: the file that is written (default: print it).",
     )  # fmt: skip
     add(
         "--suspects", action="store_true",
         help="With list: suspects alone, the likeliest fault first. With baseline: suspects, too.",
     )  # fmt: skip
+    add("--issue", action="store_true", help="With export: as an issue of the tracker, in Markdown.")
     add("--no-browser", action="store_true", help="With open: only write the page and print where it is.")
     add("--json", action="store_true", help="Print JSON.")
 
@@ -64,13 +68,7 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.report.command_reports import finding_list
 
-    if (args.text is not None) != (args.what == "label"):
-        raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
-    if args.suspects and args.what not in ("list", "baseline"):
-        raise UsageError(f"{args.what}: --suspects belongs to list and baseline")
-    if (args.out is not None) != (args.what in WRITING):
-        lacking = f"{args.what}: expected -o {WRITING.get(args.what)}"
-        raise UsageError(lacking if args.out is None else f"{args.what}: -o belongs to {' and '.join(WRITING)}")
+    _check(args)
     if args.path is None:
         if args.what != "list":
             raise UsageError(f"{args.what}: expected PATH, got none")
@@ -90,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
         return _bisect(args)
     if args.what == "baseline":
         return _baseline(args)
+    if args.what == "export":
+        return _export(args)
     if args.what == "recover":
         from irfuzz.campaign.stored_findings.campaign_recovery import recover_campaign
 
@@ -110,6 +110,21 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(printable(_report(args.path) if args.what == "show" else finding_list.as_text([entry])))
     return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Whether the flags belong to what is to be done."""
+    if (args.text is not None) != (args.what == "label"):
+        raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
+    if args.suspects and args.what not in ("list", "baseline"):
+        raise UsageError(f"{args.what}: --suspects belongs to list and baseline")
+    if args.issue != (args.what == "export"):
+        raise UsageError(
+            "export: expected --issue" if args.what == "export" else f"{args.what}: --issue belongs to export"
+        )
+    if args.what != "export" and (args.out is not None) != (args.what in WRITING):
+        lacking = f"{args.what}: expected -o {WRITING.get(args.what)}"
+        raise UsageError(lacking if args.out is None else f"{args.what}: -o belongs to {' and '.join(WRITING)}")
 
 
 def _bisect(args: argparse.Namespace) -> int:
@@ -148,6 +163,26 @@ def _baseline(args: argparse.Namespace) -> int:
     change = extend_baseline(args.path, path or args.out, suspects=args.suspects)
     print(json.dumps(change.to_json()) if args.json else printable(str(change)))
     return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    """Print a finding as an issue, or write it."""
+    from irfuzz.cli.model_reading_and_output_checks import file_to_write
+    from irfuzz.report.upstream_issues.issue_export import issue_of
+
+    path = file_to_write(args.out, "-o")
+    progress_say("running its script")
+    issue = issue_of(args.path)
+    text = json.dumps(issue.to_json()) if args.json else str(issue)
+    if path is None:
+        print(text if args.json else printable(text))
+    else:
+        path.write_text(text, encoding="utf-8")
+    if not issue.shows:
+        print("irfuzz: its script does not show the fault here and now, and the issue says so", file=sys.stderr)
+    if issue.tracker.form:
+        print(f"irfuzz: read it, then file it at {issue.tracker.form}", file=sys.stderr)
+    return 0 if issue.shows else 1
 
 
 def _report(folder: Path) -> str:

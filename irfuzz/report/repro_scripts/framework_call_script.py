@@ -17,7 +17,8 @@ import onnx
 from irfuzz.execute.adapters.adapter import WORKERS
 from irfuzz.findings.finding import TargetRun
 from irfuzz.report.repro_scripts.full_script import ReproSpec, kind_of_tool
-from irfuzz.report.repro_scripts.short_script import about_lines, array_source, few_elements, judged_lines, script_text
+from irfuzz.report.repro_scripts.model_source import array_source, few_elements
+from irfuzz.report.repro_scripts.short_script import about_lines, judged_lines, script_text
 from irfuzz.report.repro_scripts.target_snippets import filled
 from irfuzz.report.script_replay import copied, run_script
 

@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.output_literals import special
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.repro_scripts.full_script import LONGEST_TITLE, ReproSpec, mended, one_line, pass_note
+from irfuzz.report.repro_scripts.model_source import ModelSource, model_sources
 from irfuzz.report.repro_scripts.target_snippets import packages_of, runner_of
 from irfuzz.report.specification_quotes import sections_of
 
 LINES, COLUMNS = 39, 160
-ELEMENTS = 64
-"""Most of all tensors together that are written down."""
 
-_A = onnx.AttributeProto
-_PLAIN = frozenset({_A.INT, _A.FLOAT, _A.STRING, _A.INTS, _A.FLOATS, _A.STRINGS})
-
-_TAKEN = frozenset({"op_type", "inputs", "outputs", "name", "doc_string", "domain", "overload"})
-"""Words of ``helper.make_node`` itself."""
-
+_KIND = '"{0.dtype.name}{1}".format(np.asarray(got), list(np.shape(got)))'
 _HOOK = 'sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))'
 """Python would exit with 1 for an error."""
 
 
+@dataclass(frozen=True, slots=True)
+class ScriptParts:
+    """What a short script is put together from (``script_text``).
+
+    Attributes:
+        imports: lines, numpy apart.
+        packages: what has to be installed beside numpy.
+        built: source that makes the model, its inputs and ``run``.
+        judged: lines that set ``shows``.
+    """
+
+    imports: tuple[str, ...]
+    packages: tuple[str, ...]
+    built: tuple[str, ...]
+    judged: tuple[str, ...]
+
+
 def short_source(scene: ReproSpec, case: FailingCase) -> str | None:
-    """The script's text; ``None`` if the long one has to do (``repro.repro_source``).
+    """The script of a finding's folder; ``None`` if the long one has to do (``repro.repro_source``).
+
+    A version of another environment keeps the long one, which can do without onnx there.
+
+    Args:
+        scene: what is to be shown.
+        case: the reduced program, and its inputs.
+    """
+    return None if scene.blamed.environment else one_file_source(scene, case)
+
+
+def one_file_source(scene: ReproSpec, case: FailingCase) -> str | None:
+    """A script of less than 40 lines that needs no file beside it; ``None`` if there is none.
 
     It compares with what the witnesses answered when it was written, and says why that is right.
 
@@ -40,27 +63,50 @@ def short_source(scene: ReproSpec, case: FailingCase) -> str | None:
         scene: what is to be shown.
         case: the reduced program, and its inputs.
     """
-    blamed = scene.blamed
-    if blamed.environment or scene.odd_inputs or scene.odd_types or scene.runs > 1:
-        return None
-    judged = judged_lines(scene)
     try:
         proto = case.proto
-        if not proto.graph.output:
-            return None
-        built = _model(proto, case.inputs)
+        for parts in script_parts(scene, case):
+            about = about_lines(scene, proto, parts.packages)
+            text = script_text(scene, about, parts.imports, parts.built, parts.judged)
+            if text is not None:
+                return text
     except (InvalidProgram, ValueError, TypeError):
-        return None
+        return None  # a model or inputs that cannot be read stay in files
+    return None
+
+
+def script_parts(scene: ReproSpec, case: FailingCase) -> Iterator[ScriptParts]:
+    """The parts of short scripts, one for each way to write the model down, that which reads best first.
+
+    None at all if more than a comparison with what was answered shows it, or no few lines run the target.
+
+    Args:
+        scene: what is to be shown.
+        case: the reduced program, and its inputs.
+    """
+    blamed, judged, proto = scene.blamed, judged_lines(scene), case.proto
+    if scene.odd_types or scene.runs > 1 or judged is None or not proto.graph.output:
+        return
     runner = runner_of(blamed, proto, scene.output or proto.graph.output[0].name, scene.symptom)
-    if judged is None or built is None or runner is None:
-        return None
+    if runner is None:
+        return
     package, _, run = runner.partition("SETUP\n")
     if mended(scene):
         run = run.replace("lambda:", "lambda off=():").replace('"])', '"], disabled_optimizers=[*off])')
         judged.insert(-1, _without(scene))
-    helpers = "from onnx import helper, numpy_helper" if "numpy_helper" in built else "from onnx import helper"
-    imports, packages = ["import onnx", package.strip(), helpers], ["onnx", *packages_of(blamed)]
-    return script_text(scene, about_lines(scene, proto, packages), imports, [built, run.strip()], judged)
+    for source in model_sources(proto, case.inputs):
+        imports = _imports_of(source, package, run)
+        needed = ["onnx"] if any(re.search(r"\bonnx\b", line) for line in imports) else []
+        packages = tuple(dict.fromkeys([*needed, *packages_of(blamed)]))
+        yield ScriptParts(imports, packages, (source.lines, run.strip()), tuple(judged))
+
+
+def _imports_of(source: ModelSource, package: str, run: str) -> tuple[str, ...]:
+    """Lines in the order in which people write them; onnx itself only if the script names it."""
+    own = ["import onnx"] if re.search(r"\bonnx\.", run + package) else []
+    given = list(dict.fromkeys([*own, *source.imports]))
+    modules = [line for line in given if line.startswith("import")]
+    return (*modules, package.strip(), *(line for line in given if line not in modules))
 
 
 def script_text(
@@ -108,6 +154,9 @@ def about_lines(scene: ReproSpec, proto: onnx.ModelProto, packages: Sequence[str
     seen = f"{one_line(blamed.component)} {one_line(blamed.version)}".strip()
     codes = "Exit code 1 where it shows, 0 where not, 2 where it cannot be told."
     lines = [f"Seen with {seen}; needs {', '.join(names)}. {codes}"]
+    if blamed.requirement:
+        needed = " ".join(shlex.quote(one_line(word)) for word in blamed.requirement.split())
+        lines.append(f"Get it by: python -m venv old; old/bin/pip install {needed} onnx; old/bin/python repro.py")
     witnesses = ", ".join(f"{one_line(w.name)} {one_line(w.version)}".strip() for w in scene.witnesses)
     if witnesses:
         lines.append(f"What is expected is what {witnesses} answer")
@@ -145,16 +194,13 @@ def judged_lines(scene: ReproSpec, right: str = "") -> list[str] | None:
         return None
     expected = scene.witnesses[0].answer
     if scene.symptom in (Symptom.WRONG_DTYPE, Symptom.WRONG_SHAPE):
-        if len(answers) > 1 or any(word in expected for word in ("string", "sequence", "nothing")):
-            return None
-        kind = '"{0.dtype.name}{1}".format(np.asarray(got), list(np.shape(got)))'
-        return ["got = run()", f'got = "a sequence" if isinstance(got, list) else {kind}', f"expected = {expected}",
-                'print("expected", expected, "got", got)', "shows = got != expected"]  # fmt: skip
-    if scene.symptom not in (Symptom.DIFFERENCE, Symptom.NAN_INF) or scene.place is None or scene.place[0]:
+        return None if len(answers) > 1 else _of_kinds(expected)
+    if scene.symptom not in (Symptom.DIFFERENCE, Symptom.NAN_INF) or scene.place is None:
         return None
+    steps = "".join(f"[{i}]" for i in scene.place[0])
     index = ", ".join(map(str, scene.place[1]))
-    expected = f"np.asarray({right})[{index or '()'}]" if right else expected
-    lines = [f"got = np.asarray(run())[{index or '()'}]", f"expected = {expected}",
+    expected = f"np.asarray({right}{steps})[{index or '()'}]" if right else expected
+    lines = [f"got = np.asarray(run(){steps})[{index or '()'}]", f"expected = {expected}",
              'print("expected", expected, "got", got)']  # fmt: skip
     if scene.symptom is Symptom.NAN_INF:
         return [*lines, "kind = lambda x: str(float(x)) if not np.isfinite(float(x)) else 0",
@@ -166,124 +212,15 @@ def judged_lines(scene: ReproSpec, right: str = "") -> list[str] | None:
     return [*lines, f"shows = not ({near} or got != got and expected != expected)"]
 
 
-def _model(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> str | None:
-    """Source of ``inputs`` and ``model``, its bytes; ``None`` if that is long or needs more than helpers."""
-    graph = proto.graph
-    if proto.functions or any(not isinstance(v, np.ndarray) for v in inputs.values()):
-        return None
-    arrays = [*_arrays_in(graph), *inputs.values()]
-    if not few_elements(arrays):
-        return None
-    weights = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
-    bodies: list[str] = []
-    nodes = [_node(n, bodies) for n in graph.node]
-    if None in nodes or not _plain_values(graph):
-        return None
-    opsets = ", ".join(f"helper.make_opsetid({o.domain!r}, {o.version})" for o in proto.opset_import)
-    lines = [f"inputs = {_arrays(inputs)}", *([f"weights = {_arrays(weights)}"] if weights else []), *bodies]
-    lines.append("nodes = [" + ",\n         ".join(map(str, nodes)) + "]")
-    values = [f"[{', '.join(_info(v) for v in part)}]" for part in (graph.input, graph.output)]
-    end = ", [numpy_helper.from_array(a, n) for n, a in weights.items()]" if weights else ""
-    lines.append(f"sides = {values[0]}, {values[1]}")
-    lines.append(f"graph = helper.make_graph(nodes, {graph.name or 'g'!r}, *sides{end})")
-    lines.append(
-        f"model = helper.make_model(graph, opset_imports=[{opsets}], ir_version={proto.ir_version}).SerializeToString()"
-    )
-    return "\n".join(lines)
-
-
-def few_elements(arrays: Iterable[np.ndarray]) -> bool:
-    """Whether arrays can be written down: numbers that numpy has itself, and not many of them.
-
-    Args:
-        arrays: of at most ``ELEMENTS`` elements together; no strings and complex numbers.
-    """
-    held = list(arrays)
-    plain = all(a.dtype.isbuiltin == 1 and a.dtype.kind not in "OUSVc" for a in held)
-    return plain and sum(a.size for a in held) <= ELEMENTS
-
-
-def _arrays_in(graph: onnx.GraphProto) -> Iterator[np.ndarray]:
-    """Initializers and constants, those of bodies included."""
-    yield from map(numpy_helper.to_array, graph.initializer)
-    for attribute in (a for node in graph.node for a in node.attribute):
-        if attribute.type == _A.TENSOR:
-            yield numpy_helper.to_array(attribute.t)
-        elif attribute.type == _A.GRAPH:
-            yield from _arrays_in(attribute.g)
-
-
-def _plain_values(graph: onnx.GraphProto) -> bool:
-    """Whether what enters and leaves is tensors, all of known element types."""
-    values = (*graph.input, *graph.output)
-    return not graph.sparse_initializer and all(v.type.WhichOneof("value") == "tensor_type" for v in values)
-
-
-def _body(graph: onnx.GraphProto, bodies: list[str]) -> str | None:
-    """The name of a body, whose source joins ``bodies``."""
-    nodes = [_node(n, bodies) for n in graph.node]
-    if None in nodes or not _plain_values(graph):
-        return None
-    values = [f"[{', '.join(_info(v) for v in part)}]" for part in (graph.input, graph.output)]
-    held = ", ".join(
-        f"numpy_helper.from_array({array_source(numpy_helper.to_array(t))}, {t.name!r})" for t in graph.initializer
-    )
-    name = f"body{len(bodies)}"
-    inside = ",\n         ".join(map(str, nodes))
-    bodies.append(f"{name} = helper.make_graph([{inside}], {graph.name or name!r}, {values[0]}, {values[1]}, [{held}])")
-    return name
-
-
-def _arrays(arrays: Mapping[str, np.ndarray]) -> str:
-    return "{" + ", ".join(f"{name!r}: {array_source(a)}" for name, a in arrays.items()) + "}"
-
-
-def array_source(array: np.ndarray) -> str:
-    """Source of an array of numpy's own numbers, as ``np.array([...], 'float32')``; equal elements give ``np.full``,
-    none give ``np.zeros``.
-    """
-    if array.size == 0:
-        return f"np.zeros({array.shape}, {array.dtype.name!r})"
-    if array.size > 1 and array.tobytes() == array.ravel()[:1].tobytes() * array.size:  # 0.0 is not -0.0
-        return f"np.full({array.shape}, {special(repr(array.ravel()[0].item()))}, {array.dtype.name!r})"
-    return f"np.array({special(repr(array.tolist()))}, {array.dtype.name!r})"
-
-
-def _info(value: onnx.ValueInfoProto) -> str:
-    kind = value.type.tensor_type
-    shape: list[Any] | None = None
-    if kind.HasField("shape"):
-        shape = [d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in kind.shape.dim]
-    name = TensorProto.DataType.Name(kind.elem_type)
-    return f"helper.make_tensor_value_info({value.name!r}, onnx.TensorProto.{name}, {shape})"
-
-
-def _node(node: onnx.NodeProto, bodies: list[str]) -> str | None:
-    attributes: list[str] = []
-    for attribute in node.attribute:
-        if not attribute.name.isidentifier() or attribute.name in _TAKEN:
-            return None
-        if attribute.type == _A.TENSOR:
-            text = f"numpy_helper.from_array({array_source(numpy_helper.to_array(attribute.t))})"
-        elif attribute.type == _A.GRAPH:
-            made = _body(attribute.g, bodies)
-            if made is None:
-                return None
-            text = made
-        elif attribute.type in _PLAIN:
-            value = helper.get_attribute_value(attribute)
-            if isinstance(value, Sequence) and not len(value):
-                return None  # of an empty list helpers do not know the type
-            text = special(_literal(value))
-        else:
-            return None
-        attributes.append(f"{attribute.name}={text}")
-    domain = f", domain={node.domain!r}" if node.domain else ""
-    words = "".join(f", {text}" for text in attributes)
-    return f"helper.make_node({node.op_type!r}, {list(node.input)}, {list(node.output)}{domain}{words})"
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        return f"[{', '.join(_literal(v) for v in value)}]"
-    return repr(value.decode(errors="surrogateescape") if isinstance(value, bytes) else value)
+def _of_kinds(expected: str) -> list[str]:
+    """How a script tells of element type and shape."""
+    if any(word in expected for word in ("string", "sequence", "nothing")):
+        kind = [
+            "def kind(value):", "    if isinstance(value, (list, tuple)):",
+            '        return f"sequence of {[kind(item) for item in value]}"', "    array = np.asarray(value)",
+            """    name = "string" if array.dtype.kind in "OUS" else array.dtype.name""",
+            '    return "nothing" if value is None else f"{name}{list(array.shape)}"', "got = kind(run())",
+        ]  # fmt: skip
+    else:
+        kind = ["got = run()", f'got = "a sequence" if isinstance(got, list) else {_KIND}']
+    return [*kind, f"expected = {expected}", 'print("expected", expected, "got", got)', "shows = got != expected"]

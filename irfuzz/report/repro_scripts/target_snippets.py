@@ -48,7 +48,8 @@ SETUP
 def run():
     module = onnx2torch.convert(onnx.load_model_from_string(model)).eval()
     with torch.inference_mode():
-        return module(*(torch.from_numpy(inputs[name]) for name in NAMES)).numpy()
+        made = module(*(torch.from_numpy(inputs[name]) for name in NAMES))
+    return PICKED.numpy()
 """
 
 _INFERS = """IMPORT
@@ -132,7 +133,7 @@ def runner_of(party: TargetRun, model: onnx.ModelProto, output: str, symptom: Sy
         output: the graph output in question.
         symptom: what is to be shown.
     """
-    tool = kind_of_tool(party)
+    tool, places = kind_of_tool(party), [v.name for v in model.graph.output]
     if tool is None:
         if set(party.options) - {"level"}:
             return None
@@ -141,8 +142,7 @@ def runner_of(party: TargetRun, model: onnx.ModelProto, output: str, symptom: Sy
         level = "ORT_DISABLE_ALL" if level == "disabled" else f"ORT_ENABLE_{level.upper()}"
         text = plain and plain.replace("LEVEL", level)
     else:
-        text = _of_tool(tool.tool, party.options, model, symptom)
-    places = [v.name for v in model.graph.output]
+        text = _of_tool(tool.tool, party.options, model, output, symptom) if output in places else None
     if text is None or output not in places:
         return None
     held = {tensor.name for tensor in model.graph.initializer}
@@ -170,11 +170,13 @@ def packages_of(party: TargetRun) -> list[str]:
     return [name for name in dict.fromkeys(names) if name not in ("reference", "onnx")]
 
 
-def _of_tool(tool: str, options: Mapping[str, Any], model: onnx.ModelProto, symptom: Symptom) -> str | None:
+def _of_tool(
+    tool: str, options: Mapping[str, Any], model: onnx.ModelProto, output: str, symptom: Symptom
+) -> str | None:
     if options.get("off"):
         return None
     if tool == "onnx2torch":
-        return _onnx2torch(model)
+        return _onnx2torch(model, output)
     do = str(options.get("do", ""))
     if tool in _INFERRED:
         imported, made = _INFERRED[tool]
@@ -199,9 +201,14 @@ def _of_tool(tool: str, options: Mapping[str, Any], model: onnx.ModelProto, symp
     return _CONVERTS.replace("IMPORT", found[0]).replace("MADE", made)
 
 
-def _onnx2torch(model: onnx.ModelProto) -> str | None:
-    """Of models with one output, which a node with one output makes."""
-    makers = [n for n in model.graph.node if len(model.graph.output) == 1 and model.graph.output[0].name in n.output]
-    if len(makers) != 1 or len(makers[0].output) != 1:
+def _onnx2torch(model: onnx.ModelProto, output: str) -> str | None:
+    """Its modules give the results of the nodes that make graph outputs, each node once."""
+    makers = {name: node for node in model.graph.node for name in node.output if name}
+    if any(value.name not in makers for value in model.graph.output):
         return None
-    return ONNX2TORCH
+    nodes = list(dict.fromkeys(makers[value.name].output[0] for value in model.graph.output))
+    maker = makers[output]
+    picked = "made" if len(nodes) == 1 else f"made[{nodes.index(maker.output[0])}]"
+    if sum(map(bool, maker.output)) > 1:
+        picked = f"({picked}[{list(maker.output).index(output)}] if isinstance({picked}, (list, tuple)) else {picked})"
+    return ONNX2TORCH.replace("PICKED", picked)
