@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from irfuzz.oracle.verdict import Verdict as Verdict
     from irfuzz.spec import load_specs as load_specs
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LAZY = {
     "AnalysisReport": "irfuzz.api.analyze",
