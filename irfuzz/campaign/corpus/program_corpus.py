@@ -31,7 +31,7 @@ from irfuzz.store.database import Database, ProgramRow
 from irfuzz.store.model_blob_packing import is_packed
 from irfuzz.store.model_compression import expanded
 
-DECODED = 32 << 20
+DECODED = 24 << 20
 """Programs are kept decoded up to so many bytes: to decode one again takes as long as to mutate it."""
 
 BASES = 8 << 20
