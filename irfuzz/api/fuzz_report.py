@@ -292,7 +292,7 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
     ends: dict[str, list[str]] = {}
     for name, count in counts.items():
         target, _, end = name.rpartition(" ")
-        if target and end in set(Exit):
+        if target and end in set(Exit) - {Exit.OK}:
             ends.setdefault(target, []).append(f"{end} {count}")
     lines = []
     if ends:

@@ -285,8 +285,7 @@ class Differential(Strategy[Runs, Verdict]):
         counts = self._job.counts
         counts["runs"] += len(runs)
         for result in runs:
-            if result.exit is not Exit.OK:
-                counts[f"{result.target.name} {result.exit}"] += 1
+            counts[f"{result.target.name} {result.exit}"] += 1
 
     def keep(self, testcase: Testcase, runs: Runs) -> None:
         """A program becomes a parent if it shows what is new, and anything runs it.

@@ -41,10 +41,13 @@ from irfuzz.report.script_replay import IMPORTS, WORKER, replays
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.database import Status
 from irfuzz.store.model_blob_packing import pack_model, write_model
-from irfuzz.store.npz_tensors import MANIFEST
+from irfuzz.store.npz_tensors import MANIFEST, pack
 
 MODEL, ORIGINAL = "model.onnx", "original/model.onnx"
 """The program, and it before it was made small."""
+
+VALUES, KEPT_ELEMENTS = "values.npz", 1 << 18
+"""What the target at fault and a witness gave for the output in question, if it has no more elements than that."""
 
 WEIGHTS, SCRIPTS = "_weights.npz", ("repro.py", "compare.py")
 """Ending of the arrays beside a model as source, and what runs it."""
@@ -137,6 +140,8 @@ def _files(finding: Finding) -> dict[str, bytes]:
         "trace.json": trace_text(finding).encode(),
         ABOUT: about_text(finding).encode(),
     }
+    if (values := _both_values(finding)) is not None:
+        files[VALUES] = values
     blamed, witnesses = _parties(finding)
     tool = kind_of_tool(blamed)
     lowered = {name: _lowered_files(finding, name) for name in LOWERINGS if name in _components(blamed, *witnesses)}
@@ -177,6 +182,20 @@ def one_file_script(finding: Finding) -> str | None:
     blamed, witnesses = _parties(finding)
     witnesses = [w for w in witnesses if not kind_of_tool(w)]
     return one_file_source(_scene(finding, blamed, witnesses[:WITNESSES]), finding.case)
+
+
+def _both_values(finding: Finding) -> bytes | None:
+    """An npz of the output at fault, by the names of the target at fault and of a witness, in this order.
+
+    ``None`` if the results are not at hand, or one of the two gave no such tensor.
+    """
+    verdict = finding.verdict
+    given = {r.target.name: r.outputs.get(verdict.output) for r in finding.results}
+    fit = {n: v for n, v in given.items() if isinstance(v, np.ndarray) and v.size <= KEPT_ELEMENTS}
+    witness = next((name for name in verdict.witnesses if name in fit and name != verdict.target), None)
+    if witness is None or verdict.target not in fit:
+        return None
+    return pack({name: fit[name] for name in (verdict.target, witness)})
 
 
 def _of_calls(finding: Finding, scene: ReproSpec, files: Mapping[str, bytes]) -> str | None:

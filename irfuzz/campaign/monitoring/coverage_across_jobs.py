@@ -16,6 +16,9 @@ from irfuzz.store.database import Database
 CURVE = "coverage curve"
 """Key of the setting that holds the curve: rows of seconds, programs and the share of each criterion."""
 
+FIRED_CURVE = "passes curve"
+"""Key of the setting with rows of seconds and how many passes of optimisers had fired."""
+
 ROWS = 1000
 """Of a longer curve every second row is dropped."""
 
@@ -33,6 +36,7 @@ class JointCoverage:
         curve = database.settings().get(CURVE)
         self._curve: list[list[float]] = json.loads(curve) if curve else []
         self._before = self._curve[-1][0] if self._curve else 0.0
+        self._pass_curve: list[list[float]] = json.loads(database.settings().get(FIRED_CURVE, "[]"))
 
     def python_lines(self) -> dict[str, int]:
         """Lines of components written in Python that ran, by package, as of the last ``shares``."""
@@ -59,6 +63,7 @@ class JointCoverage:
             elif key.startswith(PASSES) and self._texts.get(key) != text:
                 self._texts[key] = text
                 self._passes.absorb(json.loads(text))
+                self._note_passes(seconds)
             elif key.startswith(LINES) and self._texts.get(key) != text:
                 self._texts[key] = text
                 self._lines.absorb(json.loads(text))
@@ -71,6 +76,13 @@ class JointCoverage:
             self._database.set(CURVE, json.dumps(self._curve))
         more = self._fusions.labelled() | self._passes.labelled()
         return found | {name: share.ratio for name, share in more.items()}
+
+    def _note_passes(self, seconds: float) -> None:
+        """Give the curve of fired passes a row if more have fired."""
+        fired = sum(share.covered for share in self._passes.shares().values())
+        if fired != (self._pass_curve[-1][1] if self._pass_curve else 0):
+            self._pass_curve.append([round(self._before + seconds, 1), fired])
+            self._database.set(FIRED_CURVE, json.dumps(self._pass_curve))
 
 
 def curve_of(database: Database) -> list[list[float]]:

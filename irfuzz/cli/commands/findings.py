@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -16,7 +17,8 @@ NAME = "findings"
 ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
 
 list names those of a campaign's --out folder, with how often and when each was seen, and counts what is known; show
-prints a report; open writes report.html and opens it; label notes what a person says of one ("wontfix", an upstream
+prints a report; open writes the page of a finding (report.html in its folder) or those of a campaign (site/ in it),
+prints where it is, and opens it if there is a screen; label notes what a person says of one ("wontfix", an upstream
 link), shown and counted from then on; bisect installs as many releases of the blamed component as tell in which the
 fault came and went, and writes that into the folder; export --issue prints a finding as an issue of the component's own
 tracker, in that tracker's template, after its script has been run once more, and files nothing; baseline writes the
@@ -28,6 +30,7 @@ EXAMPLES = """examples:
   irfuzz findings list irfuzz-out
   irfuzz findings list irfuzz-out --suspects
   irfuzz findings show irfuzz-out/findings/0001-difference-onnxruntime-all
+  irfuzz findings open irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz findings bisect irfuzz-out/findings/0001-difference-onnxruntime-all
   irfuzz findings bisect irfuzz-out --json                  # all of a campaign
   irfuzz findings label irfuzz-out/findings/0001-difference-onnxruntime-all 'reported upstream'
@@ -38,6 +41,9 @@ EXAMPLES = """examples:
 
 DOING = ("list", "show", "open", "label", "bisect", "export", "baseline", "recover")
 
+SITE = "site"
+"""Folder in a campaign's into which ``open`` writes its pages."""
+
 WRITING = {"baseline": "FILE", "recover": "FOLDER"}
 """What writes to ``--out``, and what that is."""
 
@@ -47,7 +53,7 @@ def arguments(parser: Parser) -> None:
     add("what", choices=DOING, nargs="?", default="list", help="What to do (default: list).")
     add(
         "path", metavar="PATH", nargs="?", type=place,
-        help="A finding's folder; for list, bisect and baseline also a campaign's, for recover only that. "
+        help="A finding's folder; for list, open, bisect and baseline also a campaign's, for recover only that. "
         "list without it: the campaign in a folder here that ran last.",
     )  # fmt: skip
     add("text", metavar="TEXT", nargs="?", help="For label: what to note; an empty one takes it back.")
@@ -96,15 +102,9 @@ def run(args: argparse.Namespace) -> int:
         recovered = recover_campaign(args.path, args.out)
         print(json.dumps(recovered.to_json()) if args.json else printable(str(recovered)))
         return 0
-    entry = finding_list.label(args.path, args.text) if args.what == "label" else finding_list.read(args.path)
     if args.what == "open":
-        import webbrowser
-
-        page = _page(args.path, str(entry.about.get("title", "")))
-        print(json.dumps({"page": str(page)}) if args.json else page)
-        if not args.no_browser and not webbrowser.open(page.resolve().as_uri()):
-            print("irfuzz: no browser could be started", file=sys.stderr)
-        return 0
+        return _open(args)
+    entry = finding_list.label(args.path, args.text) if args.what == "label" else finding_list.read(args.path)
     if args.json:
         print(json.dumps(dict(entry.about)))
     else:
@@ -192,16 +192,27 @@ def _report(folder: Path) -> str:
         raise UsageError(f"{folder}: its report cannot be read: {error.strerror}") from None
 
 
-def _page(folder: Path, title: str) -> Path:
-    """The report and the script as a page, beside them."""
-    import html
+def _open(args: argparse.Namespace) -> int:
+    """Write the page of a finding, or those of a campaign, print where it is, and show it if there is a screen."""
+    from irfuzz.findings.codec import ABOUT as FILE
+    from irfuzz.report.command_reports.finding_list import entries
+    from irfuzz.report.pages.site_files import write_finding_page
 
-    script = folder / "repro.py"
-    parts = [_report(folder), *([script.read_text(errors="replace")] if script.is_file() else [])]
-    body = "".join(f"<pre>{html.escape(part)}</pre>\n" for part in parts)
-    page = folder / "report.html"
-    try:
-        page.write_text(f'<!doctype html><meta charset="utf-8"><title>{html.escape(title)}</title>\n{body}')
-    except OSError as error:
-        raise UsageError(f"{page}: cannot be written: {error.strerror}") from None
-    return page
+    if (args.path / FILE).is_file():
+        page = write_finding_page(*entries([args.path]))
+    else:
+        from irfuzz.api.campaign_site import write_campaign_site
+
+        page = write_campaign_site(args.path, args.path / SITE).index
+    print(json.dumps({"page": str(page)}) if args.json else printable(str(page)))
+    if not args.no_browser and _has_screen():
+        import webbrowser
+
+        if not webbrowser.open(page.resolve().as_uri()):
+            progress_say("no browser could be started")
+    return 0
+
+
+def _has_screen() -> bool:
+    """Whether a browser could show something; of systems other than Linux it is taken to be so."""
+    return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -54,7 +54,7 @@ def suspects(found: Sequence[ListedFinding]) -> list[ListedFinding]:
     Raises:
         UsageError: what is stored of one cannot be read.
     """
-    doubted = [entry for entry in found if _kind(entry) == "suspects"]
+    doubted = [entry for entry in found if kind_of(entry) == "suspects"]
     try:
         ranks = {entry.folder: suspect_rank(entry.about) for entry in doubted}
     except (KeyError, ValueError, TypeError) as error:
@@ -125,7 +125,7 @@ def to_json(found: Sequence[ListedFinding]) -> list[dict[str, Any]]:
     ]
 
 
-def _kind(entry: ListedFinding) -> str:
+def kind_of(entry: ListedFinding) -> str:
     """Whether it is a finding, too thinly proven, or was not shown by its own script."""
     if entry.about.get("suspect"):
         return "suspects"
@@ -222,7 +222,7 @@ def as_text(found: Sequence[ListedFinding]) -> str:
         UsageError: what is stored of a cause cannot be read.
     """
     lines: list[str] = []
-    kinds = {kind: [e for e in found if _kind(e) == kind] for kind in FOLDERS}
+    kinds = {kind: [e for e in found if kind_of(e) == kind] for kind in FOLDERS}
     groups = by_group(kinds["suspects"])
     for kind in FOLDERS:
         for first, *others in groups if kind == "suspects" else by_cause(kinds[kind]):
