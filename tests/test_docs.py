@@ -140,7 +140,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.backend
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if commands(p) and p.parent.name != "tutorials"], ids=lambda p: p.name
+)  # tutorials are followed from top to bottom in a folder of their own (test_tutorials)
 def test_commands_run(page: Path, folder: Path) -> None:
     for command in commands(page):
         words = shortened(shlex.split(command, comments=True)[1:])
