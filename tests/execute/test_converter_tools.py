@@ -12,6 +12,7 @@ import onnx
 import pytest
 
 from irfuzz.execute.adapters.tool_made_model_runs import Baseline
+from irfuzz.execute.adapters.tool_table import OPTIMIZER_PASSES
 from irfuzz.execute.run_types import Exit, RunResult, Stage, TargetRole
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import describe, resolve
@@ -126,6 +127,12 @@ FAILING: dict[str, Case] = {
         "g (float[2] x, int64[2] i) => (float[2] y) { y = Add(x, i) }", {"x": np.ones(2, F), "i": np.ones(2, np.int64)},
         Exit.REJECTED, Stage.CONVERT, "InferenceError",
     ),
+    **{
+        f"onnxoptimizer:{variant}": Case(
+            OPTIONAL, {"x": X[0, :2]}, Exit.REJECTED, Stage.RUN, "does not have type information"
+        )
+        for variant in ("all", "fixed-point", *OPTIMIZER_PASSES)
+    },
     "onnxsim": UNKNOWN,
     "onnxslim": Case(OPTIONAL, {"x": X[0, :2]}, Exit.REJECTED, Stage.CONVERT, "UnboundLocalError"),
     "onnxscript:optimize": UNKNOWN,
@@ -184,6 +191,8 @@ def runners() -> Iterator[dict[str, Runner]]:
 def run(runners: dict[str, Runner], name: str, program: onnx.ModelProto, inputs: dict[str, Any]) -> RunResult:
     """One worker a component, for all of this module's tests of it."""
     component = name.partition(":")[0]
+    if component == "onnxoptimizer":  # the one that no extra of the suite's environment brings
+        pytest.importorskip(component)
     if component not in runners:
         for other in runners.values():
             other.close()

@@ -1,4 +1,7 @@
-"""Asks a converter's or tool's worker for a program; a model that it made goes to the baseline."""
+"""Asks the worker of a converter, a tool or a runtime with a file in ``workers/tools`` to run a program.
+
+A model that a tool made goes to the baseline.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ import onnx
 from irfuzz.errors import Unsupported
 from irfuzz.execute.adapters import tensor_packing
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.adapters.declared_limits import NO_LIMITS, DeclaredLimits
 from irfuzz.execute.adapters.input_shape_freezing import settled
 from irfuzz.execute.run_types import Target, TargetRole, Value
 
@@ -32,7 +36,7 @@ Gives = Literal["model", "values", "types"]
 
 @dataclass(frozen=True, slots=True)
 class ToolAdapter:
-    """A converter, or a tool that makes another model of a model.
+    """A converter, a tool that makes another model of a model, or a runtime that is one file in ``workers/tools``.
 
     Attributes:
         component: name of the component, and the target's name before the colon.
@@ -49,6 +53,9 @@ class ToolAdapter:
         before: of ``execute.Target``.
         approximate: values differ on purpose (half precision).
         slow: the variants that take seconds for a program.
+        limits: what it says it does not take.
+        env_more: environment variables of its worker, beside those of all tools.
+        only_named: of ``execute.Target``.
     """
 
     component: str
@@ -64,6 +71,9 @@ class ToolAdapter:
     before: str = BASELINE
     approximate: bool = False
     slow: frozenset[str] = frozenset()
+    limits: DeclaredLimits = NO_LIMITS
+    env_more: Mapping[str, str] = field(default_factory=dict[str, str])
+    only_named: bool = False
 
     @property
     def handler(self) -> Path:
@@ -81,6 +91,7 @@ class ToolAdapter:
             "CUDA_VISIBLE_DEVICES": "-1",
             "KERAS_BACKEND": "tensorflow",
             "IRFUZZ_TOOL": self.tool,
+            **self.env_more,
         }
 
     @property
@@ -106,6 +117,7 @@ class ToolAdapter:
                 before=self.before,
                 approximate=self.approximate,
                 slow=variant in self.slow,
+                only_named=self.only_named,
             )
             for variant, options in self.variants.items()
         )
@@ -138,7 +150,13 @@ class ToolAdapter:
     def prepare(
         self, program: Program | bytes, model: bytes, inputs: Mapping[str, Value], targets: Sequence[Target]
     ) -> Request:
-        """What the tool takes, then the inputs; then, for the baseline, the model and its inputs as that takes them."""
+        """What the tool takes, then the inputs; then, for the baseline, the model and its inputs as that takes them.
+
+        Raises:
+            Unsupported: the program needs what ``limits`` says the component does not take.
+        """
+        if not isinstance(program, bytes):
+            self.limits.check(self.component, program, inputs)
         variants = [dict(t.options) for t in targets]
         message: dict[str, Any] = {"do": "run", "inputs": [{"name": name} for name in inputs], "variants": variants}
         if self.takes == "onnx":

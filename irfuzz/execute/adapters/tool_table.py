@@ -1,11 +1,34 @@
-"""The converters and model-to-model tools, one line each."""
+"""The converters, model-to-model tools, and runtimes that models are deployed to, one line each."""
 
 from __future__ import annotations
 
 from irfuzz.execute.adapters.converter_tools import ToolAdapter
+from irfuzz.execute.adapters.declared_limits import DeclaredLimits
 from irfuzz.execute.run_types import TargetRole
 
 _ORT = ("onnxruntime", "onnxruntime-gpu")
+
+_INTEGERS = frozenset({"INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"})
+
+OPTIMIZER_PASSES = (
+    "adjust_add", "adjust_slice_and_matmul", "eliminate_common_subexpression", "eliminate_consecutive_idempotent_ops",
+    "eliminate_deadend", "eliminate_duplicate_initializer", "eliminate_identity", "eliminate_if_with_const_cond",
+    "eliminate_nop_cast", "eliminate_nop_concat", "eliminate_nop_dropout", "eliminate_nop_expand",
+    "eliminate_nop_flatten", "eliminate_nop_monotone_argmax", "eliminate_nop_pad", "eliminate_nop_reshape",
+    "eliminate_nop_split", "eliminate_nop_transpose", "eliminate_nop_with_unit", "eliminate_shape_gather",
+    "eliminate_shape_op", "eliminate_slice_after_shape", "eliminate_unused_initializer",
+    "extract_constant_to_initializer", "fuse_add_bias_into_conv", "fuse_bn_into_conv", "fuse_concat_into_reshape",
+    "fuse_consecutive_concats", "fuse_consecutive_log_softmax", "fuse_consecutive_reduce_unsqueeze",
+    "fuse_consecutive_slices", "fuse_consecutive_squeezes", "fuse_consecutive_transposes",
+    "fuse_consecutive_unsqueezes", "fuse_matmul_add_bias_into_gemm", "fuse_pad_into_conv", "fuse_pad_into_pool",
+    "fuse_qkv", "fuse_transpose_into_gemm", "replace_einsum_with_matmul", "rewrite_where", "set_unique_name_for_nodes",
+)  # fmt: skip
+"""Passes of onnxoptimizer 0.4.2 that keep what a model computes, and its inputs and outputs.
+
+Left out are ``nop``, those that cut the model in two (``split_init``, ``split_predict``), give it other inputs
+(``rewrite_input_dtype``) or names (``rename_input_output``), and ``lift_lexical_references``, which writes an attribute
+that only Caffe2 read.
+"""
 
 TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     # Converters.
@@ -84,6 +107,17 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         variants={"plain": {"data_prop": False}, "data": {"data_prop": True}},
         gives="types",
     ),
+    ToolAdapter(
+        component="onnxoptimizer",
+        tool="onnxoptimizer",
+        package="onnxoptimizer",
+        distributions=("onnxoptimizer",),
+        variants={
+            "all": {},
+            "fixed-point": {"fixed_point": True},
+            **{name: {"only": name} for name in OPTIMIZER_PASSES},
+        },
+    ),
     ToolAdapter(component="onnxsim", tool="onnxsim", package="onnxsim", distributions=("onnxsim",)),
     ToolAdapter(component="onnxslim", tool="onnxslim", package="onnxslim", distributions=("onnxslim",)),
     ToolAdapter(
@@ -134,5 +168,24 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         package="onnxconverter_common",
         distributions=("onnxconverter-common",),
         approximate=True,
+    ),
+    # Runtimes that models are deployed to.
+    ToolAdapter(
+        component="opencv",
+        tool="opencv",
+        package="cv2",
+        distributions=("opencv-python-headless", "opencv-python"),
+        variants={"": {}, "classic": {"engine": "classic"}},
+        preload=("cv2", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        # It answers float16 and double in single, scalars as vectors, loses the upper half of int64 in many layers, and
+        # has no Mat without elements.
+        limits=DeclaredLimits(
+            types=_INTEGERS | {"FLOAT", "BOOL"}, tensors_only=True, scalars=False, empty=False, int64_as_int32=True
+        ),
+        env_more={"OPENCV_LOG_LEVEL": "SILENT"},
+        only_named=True,
     ),
 )

@@ -31,6 +31,8 @@ MODULES: Mapping[str, str] = {
     "iree-base-compiler": "iree.compiler",
     "onnx-graphsurgeon": "onnx_graphsurgeon",
     "onnxruntime-gpu": "onnxruntime",
+    "opencv-python": "cv2",
+    "opencv-python-headless": "cv2",
     "tensorflow-cpu": "tensorflow",
 }
 """What a distribution is imported as, where that is not its own name."""

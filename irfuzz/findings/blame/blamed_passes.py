@@ -27,10 +27,10 @@ LOOKED_FOR = frozenset(
 MOST_NODES = 64
 """A larger program was not made small, and each try takes long."""
 
-_TOOLS = frozenset({"onnxslim", "onnxsim", "onnxscript", "onnxruntime-saved"})
+_TOOLS = frozenset({"onnxoptimizer", "onnxslim", "onnxsim", "onnxscript", "onnxruntime-saved"})
 """Model-to-model tools of which passes can be left out by name."""
 
-_NAMED = frozenset({"onnxslim", "onnxsim", "onnxscript"})
+_NAMED = frozenset({"onnxoptimizer", "onnxslim", "onnxsim", "onnxscript"})
 """Those of them whose passes are their own, not onnxruntime's."""
 
 

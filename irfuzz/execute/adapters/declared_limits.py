@@ -1,0 +1,99 @@
+"""What a component says it does not take: a program that needs it is unsupported there, and none of its faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx_ir as ir
+
+from irfuzz.errors import Unsupported
+from irfuzz.execute.run_types import Value
+from irfuzz.facts import TensorFact
+from irfuzz.ir.subgraphs import bodies_of
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+_INT32 = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredLimits:
+    """Limits that a component's documentation or interface states. The default states none.
+
+    Attributes:
+        types: ONNX's names of the element types that it computes in (``FLOAT``); empty if it takes whatever it gets.
+        tensors_only: it has no sequences, optionals and maps.
+        scalars: it has tensors without dimensions, other than constants.
+        empty: it has tensors without elements.
+        int64_as_int32: it computes int64 in int32, so that larger numbers are lost.
+    """
+
+    types: frozenset[str] = frozenset()
+    tensors_only: bool = False
+    scalars: bool = True
+    empty: bool = True
+    int64_as_int32: bool = False
+
+    def check(self, component: str, program: Program, inputs: Mapping[str, Value]) -> None:
+        """See that a program and its inputs need nothing that the component does not take.
+
+        Args:
+            component: its name, for the message.
+            program: whose values have facts; what these do not tell is left to the component.
+            inputs: by name.
+
+        Raises:
+            Unsupported: it needs an element type, a scalar, an empty tensor, a sequence or a number that is out of
+                reach; the message names the value.
+        """
+        if self == NO_LIMITS:
+            return
+        for value in _values_in(program.graph):
+            why = self._against_fact(program.tensor(value), value)
+            if why:
+                raise Unsupported(component, f"{value.name or 'a value'!r}", why)
+        for name, given in inputs.items():
+            why = self._against_array(given)
+            if why:
+                raise Unsupported(component, f"input {name!r}", why)
+
+    def _against_fact(self, fact: TensorFact | None, value: ir.Value) -> str:
+        """Why a value is out of reach, by what is known of it before anything runs; empty if nothing says so."""
+        if fact is None:
+            return "it is no tensor" if self.tensors_only and value.type is not None else ""
+        if self.types and fact.dtype is not ir.DataType.UNDEFINED and fact.dtype.name not in self.types:
+            return f"it has no element type {fact.dtype.name}"
+        if not self.scalars and fact.rank == 0 and not value.is_initializer():
+            return "it has no tensors without dimensions"
+        if not self.empty and fact.shape is not None and 0 in fact.shape:
+            return "it has no tensors without elements"
+        return ""
+
+    def _against_array(self, value: Value) -> str:
+        """The same of an input's own size and numbers."""
+        if not isinstance(value, np.ndarray):
+            return "it is no tensor" if self.tensors_only else ""
+        if not self.empty and value.size == 0:
+            return "it has no tensors without elements"
+        wide = self.int64_as_int32 and value.dtype.kind in "iu" and value.dtype.itemsize == 8 and value.size > 0
+        if wide and (value.max() >= _INT32 or value.min() < -_INT32):
+            return "it computes int64 in int32, and there are larger numbers"
+        return ""
+
+
+NO_LIMITS = DeclaredLimits()
+"""Of a component that decides for itself what it takes."""
+
+
+def _values_in(graph: ir.Graph) -> Iterator[ir.Value]:
+    """Inputs, initializers and node outputs, those of bodies included."""
+    yield from graph.inputs
+    yield from graph.initializers.values()
+    for node in graph:
+        yield from (value for value in node.outputs if value.name)
+        for body in bodies_of(node):
+            yield from _values_in(body)
