@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from irfuzz.campaign.corpus.testcase import Testcase
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
+from irfuzz.garbage_collection import give_back
 
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job
@@ -27,6 +28,9 @@ ROUND_SECONDS = 0.5
 ROUND_BYTES = 16 << 20
 """Models and inputs of a round, beyond which no program is added."""
 
+TIDY = 120.0
+"""Seconds after which memory that was freed goes back to the system: a tenth of what a job holds."""
+
 
 def fuzz(job: Job, strategy: Strategy[R, V], enough: int) -> None:
     """Work until the campaign ends the job, or until it alone has judged ``enough`` programs.
@@ -39,10 +43,13 @@ def fuzz(job: Job, strategy: Strategy[R, V], enough: int) -> None:
         strategy: what is done at each step.
         enough: programs.
     """
-    most = 1
+    most, tidied = 1, time.monotonic()
     strategy.absorb()
     while not job.stop and job.programs < enough:
         most = _round(job, strategy, min(most, enough - job.programs))
+        if time.monotonic() > tidied + TIDY:
+            give_back()
+            tidied = time.monotonic()
 
 
 def _round(job: Job, strategy: Strategy[R, V], most: int) -> int:

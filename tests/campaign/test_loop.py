@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -273,3 +275,21 @@ class Clock:
 def test_it_is_read_at_once() -> None:
     assert len(Path(loop.__file__).read_text().splitlines()) <= 150
     assert [resolve_name(name) for name in jobs.STRATEGIES.values()] == [Differential, SelfTests]
+
+
+def test_memory_of_cyclic_garbage_goes_back() -> None:
+    source = """
+from irfuzz.garbage_collection import give_back, settle
+from irfuzz.isolate.linux import resident
+import os
+settle()
+for _ in range(50_000):
+    loop = [bytes(2000)]
+    loop.append(loop)
+held = resident(os.getpid())
+del loop
+give_back()
+print(held - resident(os.getpid()))
+"""
+    ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert int(ended.stdout) > 60e6
