@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import time
 
 
 def settle() -> None:
@@ -18,13 +19,23 @@ def settle() -> None:
     gc.set_threshold(100_000, 50, 50)
 
 
-def give_back() -> None:
-    """Collect what waits for the collector, and give memory that nobody uses back to the system.
+def give_back(last: float, every: float = 120.0) -> float:
+    """Collect what waits for the collector, and give memory that nobody uses back to the system, now and then.
 
-    Takes about half a second in a job, so call it every few minutes. Where the C library is not glibc, which keeps
-    what is freed between what is used, the collector has to do.
+    Takes about half a second in a job, for a tenth of what it holds. Where the C library is not glibc, which keeps what
+    is freed between what is used, collecting has to do.
+
+    Args:
+        last: when that was done, by ``time.monotonic``.
+        every: seconds until it is done again; before that nothing happens.
+
+    Returns:
+        When it was done last.
     """
+    if time.monotonic() < last + every:
+        return last
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+    return time.monotonic()

@@ -28,9 +28,6 @@ ROUND_SECONDS = 0.5
 ROUND_BYTES = 16 << 20
 """Models and inputs of a round, beyond which no program is added."""
 
-TIDY = 120.0
-"""Seconds after which memory that was freed goes back to the system: a tenth of what a job holds."""
-
 
 def fuzz(job: Job, strategy: Strategy[R, V], enough: int) -> None:
     """Work until the campaign ends the job, or until it alone has judged ``enough`` programs.
@@ -47,9 +44,7 @@ def fuzz(job: Job, strategy: Strategy[R, V], enough: int) -> None:
     strategy.absorb()
     while not job.stop and job.programs < enough:
         most = _round(job, strategy, min(most, enough - job.programs))
-        if time.monotonic() > tidied + TIDY:
-            give_back()
-            tidied = time.monotonic()
+        tidied = give_back(tidied)
 
 
 def _round(job: Job, strategy: Strategy[R, V], most: int) -> int:
