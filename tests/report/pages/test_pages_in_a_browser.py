@@ -11,12 +11,11 @@ import pytest
 
 from irfuzz.report.command_reports.finding_list import ListedFinding, entries
 from irfuzz.report.finding_folder_writer import write_bundle
-from irfuzz.report.pages.finding_page import graph_view
 from irfuzz.report.pages.html_elements import element
 from irfuzz.report.pages.index_page import CampaignSummary, TargetTally, index_page
 from irfuzz.report.pages.line_charts import Curve
 from irfuzz.report.pages.page_frame import PageAssets, page
-from irfuzz.report.pages.program_graph import NodeMark, graph_data
+from irfuzz.report.pages.program_graph import NodeMark, graph_data, graph_view
 from irfuzz.report.pages.site_files import INDEX, write_finding_page, write_site
 from irfuzz.store.finding_sightings import Sightings
 from tests.report.pages.conftest import HOSTILE, SIZES, finding, layers, tangle
