@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from irfuzz.analyze.warning_examination import ExaminedWarning, WarningReport
 from irfuzz.api.input_settings_merging import ranges_said
 from irfuzz.api.loaded_model import Inputs, Model, loaded, program_of
 from irfuzz.api.progress_update import Observer, Update, unobserved
+from irfuzz.ir.program import Program
 from irfuzz.report.command_reports import numeric_analysis
 
 
@@ -23,11 +24,13 @@ class AnalysisReport:
         model: its name.
         report: ranges of all values, and the warnings.
         partial: whether the search for witnesses was interrupted.
+        program: the model itself, for its page; ``None`` if that has no graph.
     """
 
     model: str
     report: WarningReport
     partial: bool = False
+    program: Program | None = field(default=None, repr=False, compare=False)
 
     @property
     def warnings(self) -> tuple[ExaminedWarning, ...]:
@@ -40,7 +43,7 @@ class AnalysisReport:
 
     def to_html(self, title: str = "") -> str:
         """A page that needs nothing else."""
-        return numeric_analysis.as_html(self.report, title or self.model)
+        return numeric_analysis.as_html(self.report, title or self.model, self.program)
 
     def __str__(self) -> str:
         """The report for people, as ``irfuzz analyze`` prints it."""
@@ -107,12 +110,13 @@ def analyze(
         note = f"{confirmed} confirmed"
         progress(Update("analyzing", report.searches, len(report.judged), "warnings", note, so_far=lambda: known))
 
+    program = program_of(given, plan=False)
     found = warning_examination.judge(
-        program_of(given, plan=False),
+        program,
         Ranges(ranges, architecture),
         domain=domain,
         witness_seconds=witness_seconds,
         seed=seed,
         progress=told,
     )
-    return AnalysisReport(given.name, found)
+    return AnalysisReport(given.name, found, program=program)

@@ -148,14 +148,27 @@ def test_the_page_has_a_row_for_each_warning() -> None:
     told = as_html(made, "<m>")
     assert "<title>Numeric analysis of &lt;m&gt;</title>" in told
     assert (
-        "<p>2 warnings; 3 checked calls proved safe;\n1 overflows not proved; unsupported operators: none.</p>" in told
+        "<p>2 warnings; 3 checked calls proved safe; 1 overflows not proved; unsupported operators: none.</p>" in told
     )
     row = "<tr><td>{}</td><td>Log n</td><td>domain</td><td>x in [-1, inf]</td><td>positive operands</td><td>{}</td>"
-    end = "<td>{}</td><td>add a small &lt;number&gt;</td></tr>\n"
+    end = "<td>{}</td><td>add a small &lt;number&gt;</td></tr>"
     assert (row + end).format("confirmed", "x in [1, 2]", "x &lt; 0") in told
     assert (row + end).format("possible", "", "") in told
+    unproved = told.partition("<h2>Not proved</h2>")[2]
+    assert "<tr><td>Log n</td><td>domain</td><td>x in [-1, inf]</td><td>positive operands</td><td>" in unproved
+    assert "<h2>Where they are</h2>" not in told
     made.analysis.unknown.update({"Loop": 2, "If": 1})
     assert "unsupported operators: If (x1), Loop (x2).</p>" in as_html(made, "m")
+
+
+def test_the_page_marks_nodes_in_the_program() -> None:
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Log(x) }'
+    program = Program.from_proto(onnx.parser.parse_model(text))
+    made = report(examined(), examined(found=witness("x < 0")), unjudged=1)
+    node = examined().warning.output
+    told = as_html(made, "m", program)
+    assert 'id="graph-data"' in told
+    assert ('["blamed","confirmed: domain"]' in told) is (node == "y")
 
 
 def test_confirmed_warnings_become_folders(tmp_path: Path) -> None:

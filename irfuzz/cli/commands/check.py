@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
         )
     say(sandbox_line())  # here, so that an error is one line
     if page is not None:
-        save_file(printable(report.to_html(args.model.name)).encode(), page)
+        save_file(report.to_html(args.model.name).encode(), page)
     show(report)
     return 0 if report.agree and not (args.strict and report.unclear) else 1
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irfuzz.execute.onnxruntime_passes import excluded
+from irfuzz.report.pages.html_elements import Markup, element, together
 from irfuzz.search.coverage.coverable_call_space import LEFT_OUT_KINDS, left_out
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
-from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage, Share
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.spec import load_specs
 
@@ -209,5 +210,26 @@ def as_html(
 <p>Share {"after each model" if times is None else "over time"}: {legend}</p>
 <svg viewBox="-4 -8 {WIDTH + 50} {HEIGHT + 34}" width="{WIDTH + 50}" height="{HEIGHT + 34}">
 {chr(10).join(lines)}
-</svg></body></html>
+</svg>
+{_operator_table(coverage)}</body></html>
 """
+
+
+def _operator_table(coverage: Coverage) -> Markup:
+    """Each operator by the criteria that count it, the least covered first."""
+    heads = ("operator", "input", "of", "parameter", "of", "share")
+    rows = sorted(coverage.by_operator().items(), key=lambda row: (_together(row[1]), row[0]))
+    lines = (
+        element(
+            "tr",
+            *(element("td", cell) for cell in (op, i.covered, i.total, p.covered, p.total, f"{_together((i, p)):.1%}")),
+        )
+        for op, (i, p) in rows
+    )
+    head = element("tr", *(element("th", text) for text in heads))
+    return together(element("h2", "Operators by criteria"), element("table", head, *lines))
+
+
+def _together(shares: tuple[Share, Share]) -> float:
+    """What part of both is covered."""
+    return sum(share.covered for share in shares) / max(1, sum(share.total for share in shares))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,10 @@ from irfuzz.analyze.warning_examination import ExaminedWarning, WarningReport
 from irfuzz.errors import UsageError
 from irfuzz.export.module_file_writing import npz_of
 from irfuzz.frontends.onnx_file import save_file
+from irfuzz.ir.program import Program
+from irfuzz.report.pages.html_elements import Markup, element
+from irfuzz.report.pages.page_frame import PageAssets, page
+from irfuzz.report.pages.program_graph import NodeMark, graph_data, graph_view
 
 SCHEMA = 1
 
@@ -164,44 +168,70 @@ def _why(warning: Alarm) -> str:
     return "its bounds come from many operations and are seldom attained"
 
 
-def as_html(report: WarningReport, model: str) -> str:
-    """One page with a row for each warning, that needs nothing else.
+def as_html(report: WarningReport, model: str, program: Program | None = None) -> str:
+    """One page with a row for each warning and each entry that is not proved, that needs nothing else.
 
     Args:
         report: of the analysis.
         model: its name, which stands in the title; it is escaped, as are all names.
+        program: is drawn with what is said of its nodes; ``None``: no graph.
     """
-    rows: list[str] = []
-    for judged in report.judged:
-        fault, warning = judged.warning.fault, judged.warning
-        cells = (
-            "confirmed" if judged.witness is not None else "possible",
-            f"{warning.op} {warning.node}",
-            fault.kind,
-            f"{warning.operand} in [{fault.range.low:.6g}, {fault.range.high:.6g}]",
-            fault.needs,
-            "; ".join(f"{p.input} in [{_told(p.low)}, {_told(p.high)}]" for p in judged.preconditions),
-            judged.witness.shown if judged.witness is not None else "",
-            fault.advice,
-        )
-        rows.append("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>")
-    head = ("status", "node", "kind", "interval", "needs", "precondition", "witness", "to mend it")
-    title = html.escape(f"Numeric analysis of {model}")
+    title = f"Numeric analysis of {model}"
     unknown = ", ".join(f"{op} (x{count})" for op, count in sorted(report.analysis.unknown.items())) or "none"
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font-family: sans-serif }}
-table {{ border-collapse: collapse }}
-td, th {{ border: 1px solid #bbb; padding: 4px }}
-</style>
-</head><body><h1>{title}</h1>
-<p>{len(report.judged)} warnings; {sum(report.analysis.safe.values())} checked calls proved safe;
-{len(report.analysis.unjudged)} overflows not proved; unsupported operators: {html.escape(unknown)}.</p>
-<table><tr>{"".join(f"<th>{h}</th>" for h in head)}</tr>
-{chr(10).join(rows)}
-</table></body></html>
-"""
+    counts = (
+        f"{len(report.judged)} warnings; {sum(report.analysis.safe.values())} checked calls proved safe; "
+        f"{len(report.analysis.unjudged)} overflows not proved; unsupported operators: {unknown}."
+    )
+    body = [element("section", element("h1", title), element("p", counts), class_="lead")]
+    if program is not None:
+        drawing = graph_view("graph", graph_data(program.to_proto(), _marks(report)), f"The program of {model}")
+        body.append(element("section", element("h2", "Where they are"), drawing))
+    rows = [_warning_row(judged) for judged in report.judged]
+    heads = ("status", "node", "kind", "interval", "needs", "precondition", "witness", "to mend it")
+    body.append(element("section", element("h2", "Warnings"), _table(heads, rows)))
+    if report.analysis.unjudged:
+        unproved = [_unproved_row(warning) for warning in report.analysis.unjudged]
+        heads = ("node", "kind", "interval", "needs", "why it is not proved")
+        body.append(element("section", element("h2", "Not proved"), _table(heads, unproved)))
+    return page(title, *body, assets=PageAssets())
+
+
+def _marks(report: WarningReport) -> dict[str, NodeMark]:
+    """What is said of nodes, by their outputs; of several things the worst."""
+    marks = {w.output: NodeMark("note", f"not proved: {w.fault.kind}") for w in report.analysis.unjudged}
+    for confirmed in (False, True):
+        for judged in report.judged:
+            if (judged.witness is not None) is confirmed:
+                kind, word = ("blamed", "confirmed") if confirmed else ("warning", "possible")
+                marks[judged.warning.output] = NodeMark(kind, f"{word}: {judged.warning.fault.kind}")
+    return marks
+
+
+def _warning_row(judged: ExaminedWarning) -> tuple[str, ...]:
+    fault, warning = judged.warning.fault, judged.warning
+    return (
+        "confirmed" if judged.witness is not None else "possible",
+        f"{warning.op} {warning.node}",
+        fault.kind,
+        f"{warning.operand} in [{fault.range.low:.6g}, {fault.range.high:.6g}]",
+        fault.needs,
+        "; ".join(f"{p.input} in [{_told(p.low)}, {_told(p.high)}]" for p in judged.preconditions),
+        judged.witness.shown if judged.witness is not None else "",
+        fault.advice,
+    )
+
+
+def _unproved_row(warning: Alarm) -> tuple[str, ...]:
+    fault = warning.fault
+    interval = f"{warning.operand} in [{fault.range.low:.6g}, {fault.range.high:.6g}]"
+    return f"{warning.op} {warning.node}", fault.kind, interval, fault.needs, _why(warning)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
+    head = element("thead", element("tr", *(element("th", text, scope="col") for text in heads)))
+    lines = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
+    table = element("table", head, element("tbody", *lines))
+    return element("div", table, class_="scroll", tabindex="0", role="region", aria_label=f"Table: {heads[0]}")
 
 
 def write_witnesses(report: WarningReport, folder: Path) -> list[Path]:

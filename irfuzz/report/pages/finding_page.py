@@ -21,10 +21,10 @@ from irfuzz.findings.severity import Severity, severity_of
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.report.command_reports.finding_list import ListedFinding
 from irfuzz.report.finding_folder_writer import MODEL, ORIGINAL, VALUES
-from irfuzz.report.pages.html_elements import Markup, element, json_block, together
+from irfuzz.report.pages.html_elements import Markup, element
 from irfuzz.report.pages.markdown_text import rendered
 from irfuzz.report.pages.page_frame import PageAssets, page
-from irfuzz.report.pages.program_graph import NodeMark, graph_data
+from irfuzz.report.pages.program_graph import NodeMark, graph_data, graph_view
 from irfuzz.report.pages.value_pictures import BothSides, value_section
 from irfuzz.store.npz_tensors import unpack
 
@@ -205,28 +205,6 @@ def _graph_section(folder: Path, verdict: Verdict | None) -> Markup | None:
         drawing = graph_view("original", graph_data(original, kept), told)
         parts.append(element("details", element("summary", told), drawing))
     return element("section", element("h2", "The program"), *parts)
-
-
-def graph_view(name: str, data: Mapping[str, Any], told: str, *, text: str = "") -> Markup:
-    """A graph that the script draws, with what is said in its place without one.
-
-    Args:
-        name: unique on the page, for the data.
-        data: of ``graph_data``.
-        told: what it shows, for people who do not see it.
-        text: of the program, shown without a script; a list of its nodes if omitted.
-    """
-    main = data["graphs"][0]
-    nodes = "\n".join(
-        f"{place}: {node['op']}({', '.join(main['values'][v][0] for _, v, _ in node['in'])}) -> "
-        f"{', '.join(' '.join(main['values'][v]) for v in node['out'])}"
-        for place, node in enumerate(main["nodes"][:400])
-    )
-    plain = element("noscript", element("pre", text or nodes, tabindex="0"))
-    return together(
-        json_block(f"{name}-data", data),
-        element("div", plain, class_="graph", id=name, data_graph=f"{name}-data", data_label=told),
-    )
 
 
 def blamed_values(model: onnx.ModelProto, verdict: Verdict | None) -> list[str]:

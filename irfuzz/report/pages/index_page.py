@@ -260,7 +260,11 @@ def _targets(targets: Sequence[TargetTally]) -> Markup | None:
         element("h2", "Targets"),
         element("p", *keys, class_="note"),
         element("div", table, class_="scroll", role="region", tabindex="0", aria_label="Table of targets"),
-        element("details", element("summary", f"{len(absent)} targets were not used"), element("ul", *why))
+        element(
+            "details",
+            element("summary", f"{len(absent)} target{'s were' if len(absent) > 1 else ' was'} not used"),
+            element("ul", *why),
+        )
         if absent
         else None,
         id="targets",

@@ -83,7 +83,7 @@ def number_text(number: float, *, share: bool = False) -> str:
     """
     if share:
         return f"{100 * number:.3g}%"
-    for size, unit in ((1e6, "M"), (1e4, "k")):
+    for size, unit in ((999_500, "M"), (1e4, "k")):
         if number >= size:
             return f"{number / (1e6 if unit == 'M' else 1e3):.3g}{unit}"
     return f"{number:,.0f}" if number == int(number) else f"{number:.3g}"

@@ -13,7 +13,7 @@ from onnx import defs, helper, numpy_helper
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.report.pages.html_elements import shown
+from irfuzz.report.pages.html_elements import Markup, element, json_block, shown, together
 from irfuzz.report.pages.repeated_blocks import repeated_blocks
 from irfuzz.spec import has_trait
 
@@ -98,6 +98,28 @@ def graph_data(model: onnx.ModelProto, marks: Mapping[str, NodeMark] | None = No
     return {"graphs": drawn.graphs, "focus": focus}
 
 
+def graph_view(name: str, data: Mapping[str, Any], told: str, *, text: str = "") -> Markup:
+    """A graph that the script draws, with what is said in its place without one.
+
+    Args:
+        name: unique on the page, for the data.
+        data: of ``graph_data``.
+        told: what it shows, for people who do not see it.
+        text: of the program, shown without a script; a list of its nodes if omitted.
+    """
+    main = data["graphs"][0]
+    nodes = "\n".join(
+        f"{place}: {node['op']}({', '.join(main['values'][v][0] for _, v, _ in node['in'])}) -> "
+        f"{', '.join(' '.join(main['values'][v]) for v in node['out'])}"
+        for place, node in enumerate(main["nodes"][:400])
+    )
+    plain = element("noscript", element("pre", text or nodes, tabindex="0"))
+    return together(
+        json_block(f"{name}-data", data),
+        element("div", plain, class_="graph", id=name, data_graph=f"{name}-data", data_label=told),
+    )
+
+
 def _fill(
     drawn: _Drawn, at: int, name: str, nodes: Iterable[onnx.NodeProto], holder: onnx.GraphProto | onnx.FunctionProto
 ) -> None:
@@ -139,7 +161,7 @@ def _node(
 ) -> dict[str, Any]:
     """One node; what is empty is left out."""
     labels = _labels(node, drawn.opsets)
-    data: dict[str, Any] = {"op": shown(node.op_type), "group": _group(node)}
+    data: dict[str, Any] = {"op": shown(node.op_type), "group": colour_group(node.op_type, node.domain)}
     if node.domain not in ("", "ai.onnx"):
         data["domain"] = shown(node.domain)
     if node.name:
@@ -180,7 +202,17 @@ def _labels(node: onnx.NodeProto, opsets: Mapping[str, int]) -> Sequence[str]:
     return [i.name for i in schema.inputs]
 
 
-def _group(node: onnx.NodeProto) -> str:
+def colour_group(op: str, domain: str = "") -> str:
+    """What kind of operator it is, which decides the colour of its box.
+
+    Args:
+        op: the operator.
+        domain: of it.
+
+    Returns:
+        A group of ``_GROUPS``; ``other`` for those of which nothing is known.
+    """
+    node = onnx.NodeProto(op_type=op, domain=domain)
     return next((group for trait, group in _GROUPS if has_trait(node, trait)), "other")
 
 

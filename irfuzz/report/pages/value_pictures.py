@@ -136,7 +136,14 @@ def _map(values: np.ndarray, low: float, high: float, title: str, scale: str) ->
     return element(
         "figure",
         element("figcaption", element("b", title), element("span", scale, class_="legend")),
-        element("img", src=uri, alt=told, style=f"aspect-ratio:{ratio:.3f}", width=columns, height=rows),
+        element(
+            "img",
+            src=uri,
+            alt=told,
+            style=f"aspect-ratio:{ratio:.3f};width:{320 * min(1.0, ratio):.0f}px",
+            width=columns,
+            height=rows,
+        ),
         class_="map",
     )
 

@@ -70,13 +70,13 @@ class Drawing {
     const button = (text, label, act) => make("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
     this.input = make("input", { type: "search", placeholder: "Find a node or value", "aria-label": "Find a node or value in the graph" });
     this.where = make("span", { class: "where" });
-    this.up = button("↑ Out", "Back to the graph around this one", () => this.leave());
+    this.up = button("Out", "Out to the graph around this one", () => this.leave());
     this.back = button("Collapse", "Collapse all repeated blocks", () => { this.view.collapse(); this.render(); this.fit(); });
     const bar = make("div", { class: "graph-bar" },
       this.input, this.up, this.back,
-      this.data.focus ? button("At fault", "Show the node at fault", () => this.home()) : null,
+      this.data.focus ? button("At fault", "At fault: show that node", () => this.home()) : null,
       button("+", "Zoom in", () => this.zoom(1.3)), button("−", "Zoom out", () => this.zoom(1 / 1.3)),
-      button("Fit", "Show all of it", () => this.fit(true)), this.where);
+      button("Fit", "Fit all of it into view", () => this.fit(true)), this.where);
     const arrow = make("marker", { id: `${id}-arrow`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
       make("path", { d: "M0 0L8 4L0 8z", fill: "#8d95a1" }));
     this.layer = make("g");
@@ -276,10 +276,9 @@ class Drawing {
     const kind = { node: node?.group, block: "block", stub: "stub" }[box.kind] ?? "port";
     const [left, top] = [shape.x - shape.width / 2, shape.y - shape.height / 2];
     const act = () => { if (!this.dragged()) this.press(key, box); };
-    const told = [title, ...rows.map((row) => row.join(" ")), marked ? marked[1] : ""].filter(Boolean).join(", ");
     const group = make("g", {
       class: ["node", kind, marked?.[0]].filter(Boolean).join(" "), transform: `translate(${left} ${top})`, role: "button", tabindex: "0",
-      "aria-label": told, "data-key": key, onclick: act,
+      "data-key": key, onclick: act,
       onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.press(key, box); } },
     });
     const { width: wide, height: high } = shape;
@@ -287,9 +286,9 @@ class Drawing {
     group.append(make("rect", { class: "box", width: wide, height: high, rx: 6 }));
     const round = rows.length ? `M0 ${TOP}V6Q0 0 6 0H${wide - 6}Q${wide} 0 ${wide} 6V${TOP}z` : null;
     group.append(round ? make("path", { class: "top", d: round }) : make("rect", { class: "top", x: 1, y: 1, width: wide - 2, height: high - 2, rx: 5 }));
-    group.append(make("text", { class: "op", x: wide / 2, y: 16.5, "text-anchor": "middle" }, title));
+    group.append(make("text", { class: "op", x: wide / 2, y: 16.5, "text-anchor": "middle" }, `${title} `));  // the spaces part words for who has them read
     rows.forEach(([name, text], at) => {
-      group.append(make("text", { class: "row", x: 11, y: TOP + ROW * (at + 1) }, ...(name ? [make("tspan", {}, `${name} `)] : []), text));
+      group.append(make("text", { class: "row", x: 11, y: TOP + ROW * (at + 1) }, ...(name ? [make("tspan", {}, `${name} `)] : []), `${text} `));
     });
     if (marked) {
       const text = short(marked[1], 28);

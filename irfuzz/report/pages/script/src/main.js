@@ -47,7 +47,7 @@ function filters() {
       body.hidden = !fits;
       shown += fits;
     });
-    count.textContent = shown === bodies.length ? `${shown} causes` : `${shown} of ${bodies.length} causes`;
+    count.textContent = shown === bodies.length ? `${shown} cause${shown === 1 ? "" : "s"}` : `${shown} of ${bodies.length} causes`;
   };
   for (const button of buttons) {
     button.addEventListener("click", () => {
