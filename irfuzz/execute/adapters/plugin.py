@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,8 +74,8 @@ class PluginAdapter:
         Raises:
             UsageError: it is no tuple or list of words that a sandbox knows and paths.
         """
-        place, _, name = self.source.rpartition(":")
-        path = Path(self.folder, place) if place.endswith(".py") else self._module_file(place)
+        _, _, name = self.source.rpartition(":")
+        path = self.file
         try:
             tree = ast.parse(path.read_bytes()) if path is not None else None
         except (OSError, SyntaxError, ValueError):
@@ -82,6 +84,12 @@ class PluginAdapter:
             if isinstance(statement, ast.ClassDef) and statement.name == name:
                 return _said_in(statement, self.name)
         return ()
+
+    @property
+    def file(self) -> Path | None:
+        """The file that holds the class; ``None`` if its module has none."""
+        place, _, _ = self.source.rpartition(":")
+        return Path(self.folder, place) if place.endswith(".py") else self._module_file(place)
 
     def _module_file(self, module: str) -> Path | None:
         """The file of a module, which is found without running its packages; ``None`` if it has none."""
@@ -166,6 +174,23 @@ class PluginAdapter:
             "variants": [{"way": way} if way else {} for way in ways],
         }
         return message, [model, *inputs.values()]
+
+
+@cache
+def source_digest(source: str) -> str:
+    """Tells apart states of a user's class by the file that holds it; read once in a process.
+
+    Args:
+        source: where the class is, as in the option ``class`` of its target.
+
+    Returns:
+        The beginning of the file's SHA-256; empty if there is no such file.
+    """
+    path = PluginAdapter(source, source).file
+    try:
+        return "" if path is None else hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    except OSError:
+        return ""
 
 
 def allowed_to(name: str, source: str) -> tuple[str, ...]:
