@@ -18,6 +18,8 @@ from pathlib import Path
 import onnx
 import pytest
 
+from benchmarks.bug_scripts import expectation as lines_of
+from benchmarks.bug_scripts import sections
 from irfuzz.execute.target_table import BUILT_IN
 from irfuzz.execute.versions import environments
 from irfuzz.findings.known_issues import shipped
@@ -29,7 +31,8 @@ FILES = {"model.onnx", "inputs.npz", "repro.py"}
 LARGEST = 10_000
 
 ROW = re.compile(
-    r"^\| (\d+) \| ([\w-]+) ([\d.]+)([^|]*)\| ([^|]+) \| ([^|]+) \| [^|]+ \| \[([^\]]+)\]\(bugs/([^)]+)/\) \|$"
+    r"^\| (\d+) \| ([\w-]+) ([\d.]+)([^|]*)\| ([^|]+) \| ([^|]+) \| (?:high|medium|low)(?:, as (\d+)|, contestable)? "
+    r"\| [^|]+ \| \[([^\]]+)\]\(bugs/([^)]+)/\) \|$"
 )
 STILL = re.compile(r"(?:, still in| and) ([\d.]+\d)")
 """Newer versions that show a bug as well: "onnxruntime 1.31.1, still in 1.32.0 and 1.33.0"."""
@@ -39,14 +42,11 @@ PACKAGES = {adapter.component: adapter.distributions for adapter in BUILT_IN}
 
 SERVER = """
 import os, runpy, sys, traceback
-sys.path.insert(0, sys.argv[1])
-for name in ("numpy", "onnx", "onnx.reference", "onnxruntime", "torch", "openvino", "tool_onnx2torch"):
+for name in ("numpy", "onnx", "onnx.reference", "onnxruntime", "torch", "openvino"):
     try:
         __import__(name)
     except ImportError:
         pass
-sys.path.remove(sys.argv[1])
-sys.modules.pop("tool_onnx2torch", None)  # what it imports stays, which takes seconds; each script has its own
 for line in sys.stdin:
     script, told = line.split()
     child = os.fork()
@@ -68,8 +68,7 @@ for line in sys.stdin:
 """
 """Runs each script that it is told of in a process of its own, with the imports made beforehand."""
 
-WARM = "101-onnx2torch-convtranspose-output-shape"
-"""Of a bug of onnx2torch; where torchvision is of another build, its tool makes that importable."""
+SENTENCE = re.compile(r'"[^"]{8,}"|`[^`]+`|[A-Z]\w+-\d+|IR\.md|graph', re.DOTALL)
 
 SEEN = re.compile(r"^Seen with ([^;\n]*?)(?:;.*)?\.$", re.MULTILINE)
 
@@ -91,10 +90,11 @@ def listed() -> list[Bug]:
     assert all(rows), f"rows of another form: {[line for line, row in zip(lines, rows, strict=True) if row is None]}"
     found = [row.groups() for row in rows if row is not None]
     assert all(text == link for *_, text, link in found)
-    return [
+    bugs = [
         Bug(int(n), p, v, ", fixed by " in more, frozenset(STILL.findall(more)), tuple(ops.strip().split(", ")), link)
-        for n, p, v, more, ops, _, _, link in found
+        for n, p, v, more, ops, _, _, _, link in found
     ]
+    return sorted(bugs, key=lambda bug: bug.number)
 
 
 BUGS = listed()
@@ -104,8 +104,12 @@ def test_the_list_and_the_folders_agree() -> None:
     assert [b.number for b in BUGS] == list(range(1, len(BUGS) + 1))
     assert [b.folder for b in BUGS] == sorted(d.name for d in FOLDERS.iterdir() if d.is_dir())
     assert len(BUGS) >= 3
-    headings = [int(n) for n in re.findall(r"^## (\d+)\. ", PAGE.read_text(), re.MULTILINE)]
-    assert headings == [b.number for b in BUGS]
+    page, appendix = PAGE.read_text().split("\n## Appendix: the reference evaluator\n")
+    headings = [[int(n) for n in re.findall(r"^## (\d+)\. ", part, re.MULTILINE)] for part in (page, appendix)]
+    assert [part == sorted(part) for part in headings] == [True, True]
+    assert sorted([*headings[0], *headings[1]]) == [b.number for b in BUGS]
+    assert all("-reference-" in BUGS[n - 1].folder for n in headings[1])
+    assert not any("-reference-" in BUGS[n - 1].folder for n in headings[0])
 
 
 def test_titles_and_versions_are_those_of_the_rules() -> None:
@@ -114,14 +118,86 @@ def test_titles_and_versions_are_those_of_the_rules() -> None:
     headings = dict(re.findall(r"^## (\d+)\. [^:]+: (.+)$", PAGE.read_text(), re.MULTILINE))
     for line in PAGE.read_text().splitlines():
         row = ROW.match(line)
-        if row is None or (rule := rules.get(row[7])) is None:
+        if row is None or (rule := rules.get(row[9])) is None:
             continue
-        title = line.split(" | ")[4]
-        assert (title, headings[row[1]]) == (rule.title, rule.title), row[7]
+        title = line.split(" | ")[5]
+        assert (title, headings[row[1]]) == (rule.title, rule.title), row[9]
         if row[2] == rule.component:
             fixed = re.search(r"fixed by ([\d.]+\d)", row[4])
-            assert (fixed[1] if fixed else "") == (rule.fixed or ""), row[7]
-            assert (STILL.findall(row[4]) or [row[3]])[-1] == rule.seen, row[7]
+            assert (fixed[1] if fixed else "") == (rule.fixed or ""), row[9]
+            assert (STILL.findall(row[4]) or [row[3]])[-1] == rule.seen, row[9]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.folder)
+def test_an_entry_says_all_that_a_maintainer_asks_for(bug: Bug) -> None:
+    """Cause, expectation with the sentence, severity, versions, upstream search; and the script has the sentence."""
+    section = section_of(bug)
+    expected, cause = section.split("\n\n")[1:3]
+    assert SENTENCE.search(expected), f"expected a quotation, a formula or a section, got {expected}"
+    assert len(cause) > 20
+    assert not cause.startswith(("```", "Severity", "Upstream"))
+    severity = re.search(
+        r"^Severity: (high|medium|low) \([^()]+(?:\([^()]*\)[^()]*)*\)\. Versions: (.+)\.$", section, re.MULTILINE
+    )
+    assert severity is not None
+    row = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| {bug.number} | "))
+    assert row.split(" | ")[4].startswith(severity[1])
+    assert re.search(r"\d+\.\d", severity[2])
+    upstream = re.search(r"^Upstream: (.*?) Reproducer: ", section, re.MULTILINE | re.DOTALL)
+    assert upstream is not None
+    assert "no report found" in upstream[1] or "](https://github.com/" in upstream[1]
+    told, expectation = (FOLDERS / bug.folder / "repro.py").read_text().split('"""')[1], sections(PAGE.read_text())
+    title, reason = expectation[bug.number]
+    assert told.startswith(title.replace('"', "'"))
+    assert "\n".join(lines_of(reason)) in told
+
+
+@pytest.mark.unit
+def test_what_counts_as_one_cause_and_as_contestable_is_said_on_both_places() -> None:
+    page = PAGE.read_text()
+    marked = {
+        int(n): int(other)
+        for n, other in re.findall(r"^\| (\d+) \| .*\| (?:high|medium|low), as (\d+) \|", page, re.MULTILINE)
+    }
+    assert marked
+    assert marked == {
+        b.number: int(m[1]) for b in BUGS if (m := re.search(r"^One cause with (\d+)", section_of(b), re.MULTILINE))
+    }
+    assert not marked.keys() & set(marked.values())
+    contested = {int(n) for n in re.findall(r"^\| (\d+) \| .*\| low, contestable \|", page, re.MULTILINE)}
+    assert (
+        contested == {b.number for b in BUGS if "\nContestable: " in section_of(b)} == {9, 69, 70, 71, 72, 87, 95, 104}
+    )
+
+
+@pytest.mark.unit
+def test_counts_are_those_of_the_tables() -> None:
+    page = PAGE.read_text()
+    counts = re.findall(
+        r"^\| \[[^\]]+\]\(#[^)]+\)[^|]*\| (\d+) \| (\d+) \| (\d+) high, (\d+) medium, (\d+) low \|$", page, re.MULTILINE
+    )
+    tables = re.findall(r"\n\| # \| .*?\n\n", page, re.DOTALL)
+    assert len(counts) == len(tables) == 4
+    for (entries, causes, *by_severity), table in zip(counts, tables, strict=True):
+        rows = re.findall(r"^\| \d+ \| .*", table, re.MULTILINE)
+        own = [row.split(" | ")[4].partition(",")[0] for row in rows if ", as " not in row.split(" | ")[4]]
+        assert (int(entries), int(causes)) == (len(rows), len(own))
+        assert [*map(int, by_severity)] == [own.count(name) for name in ("high", "medium", "low")]
+
+
+LONGER: dict[str, str] = {}
+"""Scripts of more than 39 lines, and why."""
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.folder)
+def test_a_script_is_short_and_needs_no_file(bug: Bug) -> None:
+    text = (FOLDERS / bug.folder / "repro.py").read_text()
+    lines = text.splitlines()
+    assert (len(lines) < 40) is (bug.folder not in LONGER), f"{len(lines)} lines, {LONGER.get(bug.folder)}"
+    assert max(map(len, lines)) <= 400
+    assert not re.search(r"__file__|inputs\.npz|irfuzz|onnx\.load\(", text)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.folder)
@@ -129,12 +205,12 @@ def test_a_folder_is_small_and_of_the_operators_that_the_list_names(bug: Bug) ->
     folder = FOLDERS / bug.folder
     assert bug.folder.startswith(f"{bug.number:03d}-")
     names = {f.name for f in folder.iterdir() if f.name != "__pycache__"}
-    assert {name for name in names if not name.startswith("tool_")} == FILES  # a tool's file is irfuzz's own
+    assert names == FILES
     assert sum((folder / name).stat().st_size for name in FILES) < LARGEST
     model = onnx.load(folder / "model.onnx")
     onnx.checker.check_model(model, full_check=True)
     assert {n.op_type for n in model.graph.node} - {"Constant"} == set(bug.operators)
-    section = PAGE.read_text().split(f"\n## {bug.number}. ")[1].split("\n## ")[0]
+    section = section_of(bug)
     text = re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     shown = [onnx.printer.to_text(onnx.parser.parse_model(t).graph) for t in text]
     assert shown == [onnx.printer.to_text(model.graph)]
@@ -143,7 +219,7 @@ def test_a_folder_is_small_and_of_the_operators_that_the_list_names(bug: Bug) ->
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [sys.executable, "-I", "-c", SERVER, str(FOLDERS / WARM)], cwd=tmp_path_factory.mktemp("bugs"),
+        [sys.executable, "-I", "-c", SERVER], cwd=tmp_path_factory.mktemp("bugs"),
         env=environment(), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
     yield process
@@ -182,6 +258,10 @@ def test_a_bug_that_is_fixed_does_not_show_itself_with_a_newer_version(
     code, text = serve(server, FOLDERS / bug.folder / "repro.py", tmp_path / "told")
     assert code == 0, text
     assert "the fault does not show" in text
+
+
+def section_of(bug: Bug) -> str:
+    return PAGE.read_text().split(f"\n## {bug.number}. ")[1].split("\n## ")[0]
 
 
 def interpreter(bug: Bug) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.report.repro_scripts.model_source import ELEMENTS, PACKED_LINES, WIDEST, inputs_source, model_sources
+from irfuzz.report.repro_scripts.model_source import ELEMENTS, PACKED_LINES, WIDEST, inputs_source, written_models
 
 pytestmark = pytest.mark.unit
 
@@ -45,7 +45,7 @@ def weighty(elements: int, seed: int | None = None) -> onnx.ModelProto:
     ],
 )
 def test_every_form_gives_the_model_back(model: onnx.ModelProto, forms: list[str]) -> None:
-    made = list(model_sources(model, X))
+    made = list(written_models(model, X))
     assert [[f for f in ("helper.make_model", "onnx.parser", "b64decode") if f in m.lines] for m in made] == [
         [f] for f in forms
     ]
@@ -61,8 +61,8 @@ def test_every_form_gives_the_model_back(model: onnx.ModelProto, forms: list[str
 
 def test_what_is_too_large_stays_in_a_file() -> None:
     fits = PACKED_LINES * WIDEST * 3 // 4 // 4  # bytes of base64, of float32
-    assert list(model_sources(weighty(fits + 100, seed=1), X)) == []
-    assert len(list(model_sources(weighty(fits * 3 // 4, seed=1), X))) == 1
+    assert list(written_models(weighty(fits + 100, seed=1), X)) == []
+    assert len(list(written_models(weighty(fits * 3 // 4, seed=1), X))) == 1
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_what_is_too_large_stays_in_a_file() -> None:
     ],
 )
 def test_text_that_a_string_would_change_is_not_written(text: str, told: str) -> None:
-    sources = [m.lines for m in model_sources(onnx.parser.parse_model(text), X)]
+    sources = [m.lines for m in written_models(onnx.parser.parse_model(text), X)]
     assert told in sources[0] or told in sources[-1]
-    for source in model_sources(onnx.parser.parse_model(text), X):
+    for source in written_models(onnx.parser.parse_model(text), X):
         again = onnx.load_model_from_string(built(source.lines, source.imports)["model"])
         assert onnx.printer.to_text(again) == onnx.printer.to_text(onnx.parser.parse_model(text))
 

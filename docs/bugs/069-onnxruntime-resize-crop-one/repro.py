@@ -1,11 +1,11 @@
-"""onnxruntime:disabled gives 1.0 instead of 0.5 in Resize
+"""onnxruntime 1.31.1: Resize with tf_crop_and_resize ignores the region on an axis that keeps its length
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, torch:eager 2.13.0+cpu answer, by:
-  Resize-13, https://onnx.ai/onnx/operators/onnx__Resize.html
+Expected: Resize-13, tf_crop_and_resize: "x_original = length_resized > 1 ? start_x * (length_original - 1) + x_resized * (end_x - start_x)
+* (length_original - 1) / (length_resized - 1) : ...".
+  https://onnx.ai/onnx/operators/onnx__Resize.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,11 +1,10 @@
-"""onnxruntime:disabled gives 2.0 instead of 1.0 in Resize
+"""onnxruntime 1.31.1: Resize copies an axis whose length stays, whatever its scale
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, torch:eager 2.13.0+cpu answer, by:
-  Resize-18, https://onnx.ai/onnx/operators/onnx__Resize.html
+Expected: Resize-18: x_original = (x_resized + 0.5) / scale - 0.5, here 1.5 for the last element, and "round_prefer_floor" makes that 1.
+  https://onnx.ai/onnx/operators/onnx__Resize.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

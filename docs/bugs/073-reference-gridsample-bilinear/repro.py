@@ -1,11 +1,10 @@
-"""reference rejects a program that others run in GridSample: RuntimeError: GridSample interpolation only supports nearest, linear, and cubic modes
+"""onnx 1.23.2, reference evaluator: GridSample-16 knows no 'bilinear'
 
 Seen with reference 1.23.2; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, torch:eager 2.13.0+cpu answer, by:
-  GridSample-16, https://onnx.ai/onnx/operators/onnx__GridSample.html
+Expected: GridSample-16, mode: "Three interpolation modes: bilinear (default), nearest and bicubic".
+  https://onnx.ai/onnx/operators/onnx__GridSample.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

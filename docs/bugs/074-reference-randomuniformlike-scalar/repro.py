@@ -1,12 +1,10 @@
-"""reference rejects a program that others run in Less, RandomUniformLike: TypeError: Issues with types [<class 'numpy.ndarray'>] and attributes ['_', '_', '_', '_'] and linked attributes=[] (operator RandomUniformLike)
+"""onnx 1.23.2, reference evaluator: RandomUniformLike of a scalar raises
 
 Seen with reference 1.23.2; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, torch:eager 2.13.0+cpu answer, by:
-  RandomUniformLike-1, https://onnx.ai/onnx/operators/onnx__RandomUniformLike.html
-  Less-13, https://onnx.ai/onnx/operators/onnx__Less.html
+Expected: RandomUniformLike-1: "The shape of the output tensor is copied from the shape of the input tensor"; a scalar has one.
+  https://onnx.ai/onnx/operators/onnx__RandomUniformLike.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,11 +1,11 @@
-"""reference gives 5.0 instead of 7.5 in RoiAlign
+"""onnx 1.23.2, reference evaluator: RoiAlign-10 shifts regions by half a pixel
 
 Seen with reference 1.23.2; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1 answer, by:
-  RoiAlign-10, https://onnx.ai/onnx/operators/onnx__RoiAlign.html
+Expected: RoiAlign-16, coordinate_transformation_mode: "Use the value 'output_half_pixel' to omit the pixel shift for the input (use this
+for a backward-compatible behavior)": RoiAlign-10 has none.
+  https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,11 +1,10 @@
-"""reference rejects a program that others run in MaxPool: IndexError: tuple index out of range
+"""onnx 1.23.2, reference evaluator: MaxPool of one dimension with auto_pad SAME fails
 
 Seen with reference 1.23.2; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, torch:eager 2.13.0+cpu answer, by:
-  MaxPool-10, https://onnx.ai/onnx/operators/onnx__MaxPool.html
+Expected: MaxPool-10: "For non image case, the dimensions are in the form of (N x C x D1 x D2 ... Dn)".
+  https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,12 +1,10 @@
-"""onnxruntime:basic gives float32[] instead of float32[2] in Dropout, Neg
+"""onnxruntime 1.31.1: a Dropout of a constant gives its ratio
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, reference 1.23.2 answer, by:
-  Neg-13, https://onnx.ai/onnx/operators/onnx__Neg.html
-  Dropout-13, https://onnx.ai/onnx/operators/onnx__Dropout.html
+Expected: Dropout-13: where training_mode is not set, "output Dropout will be a straight copy of the input".
+  https://onnx.ai/onnx/operators/onnx__Dropout.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,13 +1,11 @@
-"""onnxruntime:all gives 0.90909088... instead of 0.9090909090909091 in Div, MatMul by MatMulScaleFusion
+"""onnxruntime 1.31.1: a Div or Mul of a MatMul of doubles is fused with its scale in single precision
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, reference 1.23.2 answer, by:
-  MatMul-9, https://onnx.ai/onnx/operators/onnx__MatMul.html
-  Div-7, https://onnx.ai/onnx/operators/onnx__Div.html
+Expected: Div-7: "Performs element-wise binary division", and both inputs have the same type T, here double.
+  https://onnx.ai/onnx/operators/onnx__Div.html
 It vanishes with InferenceSession(..., disabled_optimizers=['MatMulScaleFusion']).
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,11 +1,11 @@
-"""onnxruntime:disabled gives float32[1] instead of float32[3] in Resize
+"""onnxruntime 1.31.1: Resize that keeps the aspect ratio leaves axes alone that are given as negative numbers
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what torch:eager 2.13.0 answer, by:
-  Resize-18, https://onnx.ai/onnx/operators/onnx__Resize.html
+Expected: Resize-18, axes: "Non-specified dimensions are interpreted as non-resizable. Negative value means counting dimensions from the
+back. Accepted range is [-r, r-1]".
+  https://onnx.ai/onnx/operators/onnx__Resize.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

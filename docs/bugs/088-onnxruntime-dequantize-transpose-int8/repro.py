@@ -1,13 +1,11 @@
-"""onnxruntime:all rejects a program that others run in DequantizeLinear, Transpose by QDQPropagationTransformer: output_dtype INT8 does not match y_zero_point type UINT8
+"""onnxruntime 1.31.1: moving a DequantizeLinear of int8 with a zero point behind a Transpose makes an invalid graph
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, reference 1.23.2 answer, by:
-  DequantizeLinear-21, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
-  Transpose-21, https://onnx.ai/onnx/operators/onnx__Transpose.html
+Expected: DequantizeLinear-21: x and x_zero_point have type T1, among them int8. Transpose-21 takes the float that comes of it.
+  https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 It vanishes with InferenceSession(..., disabled_optimizers=['QDQPropagationTransformer']).
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,13 +1,12 @@
-"""onnxruntime:all rejects a program that others run in DequantizeLinear, QuantizeLinear by QDQS8ToU8Transformer
+"""onnxruntime 1.31.1: a DequantizeLinear per axis without zero point gets a zero point of one element
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, reference 1.23.2 answer, by:
-  QuantizeLinear-21, https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
-  DequantizeLinear-21, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
+Expected: DequantizeLinear-21: "x_zero_point: Zero point for input x. Shape must match x_scale. It's optional. Zero point is 0 when it's not
+specified".
+  https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 It vanishes with InferenceSession(..., disabled_optimizers=['QDQS8ToU8Transformer']).
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,14 +1,12 @@
-"""onnxruntime:all rejects a program that others run in DequantizeLinear, QuantizeLinear, Sigmoid by QDQSelectorActionTransformer
+"""onnxruntime 1.31.1: a Sigmoid of what is dequantized per axis is fused into an operator that takes one scale only
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, torch:eager 2.13.0 answer, by:
-  DequantizeLinear-13, https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
-  Sigmoid-13, https://onnx.ai/onnx/operators/onnx__Sigmoid.html
-  QuantizeLinear-13, https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+Expected: DequantizeLinear-13: x_scale "can be a scalar, which means a per-tensor/layer dequantization, or a 1-D tensor for per-axis
+dequantization".
+  https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 It vanishes with InferenceSession(..., disabled_optimizers=['QDQSelectorActionTransformer']).
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

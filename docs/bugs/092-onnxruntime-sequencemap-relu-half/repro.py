@@ -1,12 +1,10 @@
-"""onnxruntime:disabled rejects a program that others run in ConcatFromSequence, SequenceConstruct, SequenceMap: input of node Max is not output of any previous nodes
+"""onnxruntime 1.31.1: an operator without a kernel loses its constants where a SequenceMap calls it
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, torch:eager 2.13.0 answer, by:
-  SequenceMap-17, https://onnx.ai/onnx/operators/onnx__SequenceMap.html
-  Relu-14, https://onnx.ai/onnx/operators/onnx__Relu.html
+Expected: SequenceMap-17: "Applies a sub-graph to each sample in the input sequence(s)"; Relu-14 takes float16.
+  https://onnx.ai/onnx/operators/onnx__SequenceMap.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

@@ -1,13 +1,11 @@
-"""onnxruntime:basic rejects a program that others run in BatchNormalization, MatMul by MatMul_BatchNormalization_Fusion: Tensor type mismatch
+"""onnxruntime 1.31.1: a BatchNormalization with parameters of another type than its data is fused into a MatMul
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, reference 1.23.2 answer, by:
-  MatMul-13, https://onnx.ai/onnx/operators/onnx__MatMul.html
-  BatchNormalization-15, https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
+Expected: BatchNormalization-15: X has type T, scale and B type T1, mean and variance type T2.
+  https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 It vanishes with InferenceSession(..., disabled_optimizers=['MatMul_BatchNormalization_Fusion']).
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

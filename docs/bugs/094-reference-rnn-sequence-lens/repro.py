@@ -1,11 +1,11 @@
-"""reference gives 0.0 instead of 0.7615941559557649 in RNN
+"""onnx 1.23.2, reference evaluator: RNN ignores sequence_lens
 
 Seen with reference 1.23.2; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.31.1, torch:eager 2.13.0 answer, by:
-  RNN-14, https://onnx.ai/onnx/operators/onnx__RNN.html
+Expected: RNN-14, sequence_lens: "Optional tensor specifying lengths of the sequences in a batch"; Y_h is "the last output value of the
+hidden", here that of the first and only step, tanh(1).
+  https://onnx.ai/onnx/operators/onnx__RNN.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

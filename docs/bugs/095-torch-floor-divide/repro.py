@@ -1,12 +1,10 @@
-"""torch-onnx:script gives [-3, -3] instead of [-4, -4] of a // b
+"""torch 2.13.0, TorchScript exporter: `//` of negative integers is exported as a division that rounds towards 0
 
 Seen with torch 2.13.0, onnxruntime 1.32.0; needs numpy, onnx, onnxruntime, torch. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what torch 2.13.0 itself answers, by:
-  torch.floor_divide, https://docs.pytorch.org/docs/2.13/generated/torch.floor_divide.html
+Expected: PyTorch's documentation of `torch.floor_divide`, which is what `//` of tensors calls: "Computes input divided by other,
+elementwise, and floors the result". The model below is what that is in ONNX.
 """
-import os
-import sys
-import io
+import os, sys, io
 import warnings
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
@@ -16,11 +14,9 @@ import torch
 
 inputs = {'a': np.array([-7, 7]), 'b': np.array([2, -2])}
 
-
 class Divide(torch.nn.Module):
     def forward(self, a, b):
         return a // b
-
 
 warnings.filterwarnings("ignore")
 tensors = tuple(map(torch.from_numpy, inputs.values()))

@@ -1,11 +1,10 @@
-"""onnx-inliner:schema gives 1.100000023841858 instead of 1.1 in ReduceL2
+"""onnx 1.23.2, function body: ReduceL2's function body takes the root of doubles in single precision
 
 Seen with reference 1.23.2, onnxruntime 1.32.0; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what the reference evaluator's own ReduceL2 answers, by:
-  ReduceL2-18, https://onnx.ai/onnx/operators/onnx__ReduceL2.html
+Expected: ReduceL2-18: "Computes the L2 norm of the input tensor's elements", of double as well, and its output has the type of its input.
+  https://onnx.ai/onnx/operators/onnx__ReduceL2.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

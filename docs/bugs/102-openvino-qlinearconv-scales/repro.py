@@ -1,11 +1,11 @@
-"""openvino gives [3, 3] instead of [3, 30] in QLinearConv
+"""openvino 2026.4.1: QLinearConv takes the scales of output channels for those of input channels
 
 Seen with openvino 2026.4.1, onnxruntime 1.32.0; needs numpy, onnx, onnxruntime, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime 1.32.0 answers, by:
-  QLinearConv-10, https://onnx.ai/onnx/operators/onnx__QLinearConv.html
+Expected: QLinearConv-10, w_scale: "per output channel quantization. If it's a 1-D tensor, its number of elements should be equal to the
+number of output channels (M)".
+  https://onnx.ai/onnx/operators/onnx__QLinearConv.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np
@@ -22,7 +22,6 @@ g (uint8[1,2,1,1] x) => (uint8[1,2,1,1] y)
    y = QLinearConv (x, s, z, w, t, u, s, z)
 }
 """)
-
 
 def run(model):
     options = ort.SessionOptions()

@@ -1,11 +1,11 @@
-"""onnxslim gives 3 instead of 6 in Expand, ReduceSum
+"""onnxslim 0.1.98: onnxslim takes a ReduceSum with empty axes for one that does nothing
 
 Seen with onnxslim 0.1.98; needs numpy, onnx, onnxruntime, onnxslim. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime 1.32.0 answers without that tool, by:
-  ReduceSum-13, https://onnx.ai/onnx/operators/onnx__ReduceSum.html
+Expected: ReduceSum-13: "noop_with_empty_axes - INT (default is '0'): Defines behavior if 'axes' is empty. Default behavior with 'false' is
+to reduce all axes."
+  https://onnx.ai/onnx/operators/onnx__ReduceSum.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np
@@ -24,7 +24,6 @@ g (float[2] x) => (float[1] y)
    y = ReduceSum (e)
 }
 """)
-
 
 def run(model):
     options = ort.SessionOptions()

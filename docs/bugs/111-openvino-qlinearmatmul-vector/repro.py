@@ -1,8 +1,9 @@
-"""openvino rejects a program that others run in QLinearMatMul: RuntimeError: Check '_' failed at srcPATH: -- QLinearMatMul-# with a message: While validating ONNX node '_': Check '_' failed at srcPATH
+"""openvino 2026.4.1: QLinearMatMul with a vector and a scale of one element is refused
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, onnxruntime:disabled 1.32.0 answer, by:
-  QLinearMatMul-10, https://onnx.ai/onnx/operators/onnx__QLinearMatMul.html
+Expected: QLinearMatMul-10: "Matrix product that behaves like numpy.matmul", and of scales "scalar (per tensor) or N-D tensor (per row for
+'a' and per column for 'b')".
+  https://onnx.ai/onnx/operators/onnx__QLinearMatMul.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""openvino rejects a program that others run in GatherElements: RuntimeError: Check '_' failed at srcPATH: -- GatherElements-# with a message: While validating ONNX node '_': Check '_' failed at srcPATH
+"""openvino 2026.4.1: GatherElements demands indices as large as the data on all other axes
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.32.0, tensorflow:eager 2.21.0 answer, by:
-  GatherElements-11, https://onnx.ai/onnx/operators/onnx__GatherElements.html
+Expected: GatherElements-13: "Its output shape is the same as the shape of `indices`", and "out[i][j][k] = input[index[i][j][k]][j][k] if
+axis = 0"; nothing says that the other sizes are equal.
+  https://onnx.ai/onnx/operators/onnx__GatherElements.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,8 @@
-"""openvino rejects a program that others run in Resize: RuntimeError: Check '_' failed at srcPATH: -- Resize-# with a message: While validating ONNX node '_': Check '_' failed at srcPATH
+"""openvino 2026.4.1: Resize with axes that count from the end is refused
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.32.0, tensorflow:eager 2.21.0 answer, by:
-  Resize-18, https://onnx.ai/onnx/operators/onnx__Resize.html
+Expected: Resize-18, axes: "Negative value means counting dimensions from the back. Accepted range is [-r, r-1], where r = rank(data)."
+  https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

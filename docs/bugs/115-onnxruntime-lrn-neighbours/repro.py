@@ -1,8 +1,8 @@
-"""onnxruntime gives inf instead of 0.5756 in LRN
+"""onnxruntime 1.32.0: LRN loses small channels next to large ones
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is computed below, by:
-  LRN-1, https://onnx.ai/onnx/operators/onnx__LRN.html
+Expected: LRN-13: "square_sum[n, c, d1, ..., dk] = sum(X[n, i, d1, ..., dk] ^ 2)", over the channels of the region.
+  https://onnx.ai/onnx/operators/onnx__LRN.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

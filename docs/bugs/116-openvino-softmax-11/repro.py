@@ -1,8 +1,9 @@
-"""openvino gives 1.0 instead of 0.5 in Softmax
+"""openvino 2026.4.1: Softmax of opset 11 and 12 sums along one axis
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  Softmax-11, https://onnx.ai/onnx/operators/onnx__Softmax.html
+Expected: Softmax-11: "The input does not need to explicitly be a 2D vector; rather, it will be coerced into one", and "for the default case
+where axis=1, this means the input tensor will be coerced into a 2D tensor of dimensions [a_0, a_1 * ... * a_{n-1}]".
+  https://onnx.ai/onnx/operators/onnx__Softmax.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""openvino gives 0.6666667 instead of 1.0 in AveragePool
+"""openvino 2026.4.1: AveragePool with padding that counts divides the last window by more than it holds
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  AveragePool-10, https://onnx.ai/onnx/operators/onnx__AveragePool.html
+Expected: AveragePool-10: "The output of each pooling window is divided by the number of elements (exclude pad when attribute
+count_include_pad is zero)". With `ceil_mode` the last window holds what is left of data and `pads`, and nothing else.
+  https://onnx.ai/onnx/operators/onnx__AveragePool.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

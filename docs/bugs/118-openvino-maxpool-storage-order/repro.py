@@ -1,8 +1,9 @@
-"""openvino gives int64[1,1,1,2] instead of int64[1,1,2,1] in MaxPool
+"""openvino 2026.4.1: MaxPool with storage_order turns its indices
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  MaxPool-10, https://onnx.ai/onnx/operators/onnx__MaxPool.html
+Expected: MaxPool-10, `storage_order`: "The storage order of the tensor. 0 is row major, and 1 is column major", and of the indices: "The
+dimensions of indices are the same as output tensor".
+  https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

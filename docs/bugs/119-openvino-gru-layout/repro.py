@@ -1,8 +1,9 @@
-"""openvino gives 0.3545627 instead of 0.20482421480982513 in GRU
+"""openvino 2026.4.1: RNN, GRU and LSTM take batches in front for steps
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  GRU-14, https://onnx.ai/onnx/operators/onnx__GRU.html
+Expected: GRU-14, `layout`: "If 1, the following shapes are expected: X.shape = [batch_size, seq_length, input_size], Y.shape = [batch_size,
+seq_length, num_directions, hidden_size]".
+  https://onnx.ai/onnx/operators/onnx__GRU.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

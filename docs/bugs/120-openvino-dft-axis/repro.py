@@ -1,8 +1,9 @@
-"""openvino gives 1.0 instead of 2.0 in DFT
+"""openvino 2026.4.1: DFT of opset 20 counts a negative axis without the last dimension
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  DFT-20, https://onnx.ai/onnx/operators/onnx__DFT.html
+Expected: DFT-20, `axis`: "Default is -2 (last signal axis). Negative value means counting dimensions from the back. Accepted range is [-r,
+-2] and [0, r-2] where r = rank(input)."
+  https://onnx.ai/onnx/operators/onnx__DFT.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

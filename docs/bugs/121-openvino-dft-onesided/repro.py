@@ -1,8 +1,9 @@
-"""openvino gives float32[1,1,1,2] instead of float32[1,1,2] in DFT
+"""openvino 2026.4.1: DFT of one side gives one dimension more
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  DFT-17, https://onnx.ai/onnx/operators/onnx__DFT.html
+Expected: DFT-20: "For RFFT (`onesided=1`, `inverse=0`), the output shape is: `[signal_dim0][signal_dim1][signal_dim2]...[signal_dimN][2]`";
+DFT-17 infers the same.
+  https://onnx.ai/onnx/operators/onnx__DFT.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,8 @@
-"""openvino rejects a program that others run in DFT: RuntimeError: Check '_' failed at srcPATH: -- DFT-# with a message: While validating ONNX node '_': Check '_' failed at srcPATH
+"""openvino 2026.4.1: DFT of doubles is refused
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  DFT-17, https://onnx.ai/onnx/operators/onnx__DFT.html
+Expected: DFT-17 takes double: T1 is "tensor(bfloat16), tensor(double), tensor(float), tensor(float16)".
+  https://onnx.ai/onnx/operators/onnx__DFT.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

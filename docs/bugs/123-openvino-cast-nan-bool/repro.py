@@ -1,8 +1,8 @@
-"""openvino gives False instead of True in Cast
+"""openvino 2026.4.1: Cast of NaN to bool gives False
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  Cast-6, https://onnx.ai/onnx/operators/onnx__Cast.html
+Expected: Cast-13, from floating point "to bool: +/- 0.0 to False; all else to True".
+  https://onnx.ai/onnx/operators/onnx__Cast.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,8 @@
-"""openvino gives 0.5453461 instead of 0.4448364962175723 in LSTM
+"""openvino 2026.4.1: LSTM ignores input_forget
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  LSTM-14, https://onnx.ai/onnx/operators/onnx__LSTM.html
+Expected: LSTM-14, `input_forget`: "Couple the input and forget gates if 1."
+  https://onnx.ai/onnx/operators/onnx__LSTM.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

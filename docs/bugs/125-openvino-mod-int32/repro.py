@@ -1,8 +1,8 @@
-"""openvino gives 0 instead of 3 in Mod
+"""openvino 2026.4.1: Mod of int32 computes in single precision
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  Mod-10, https://onnx.ai/onnx/operators/onnx__Mod.html
+Expected: Mod-10: "Performs element-wise binary modulus", and takes int32.
+  https://onnx.ai/onnx/operators/onnx__Mod.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,8 @@
-"""onnx2torch gives True instead of False in IsInf
+"""onnx2torch 1.5.15: IsInf ignores detect_negative and detect_positive
 
 Seen with onnx2torch 1.5.15; needs numpy, onnx, onnx2torch. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  IsInf-10, https://onnx.ai/onnx/operators/onnx__IsInf.html
+Expected: IsInf-10, `detect_negative`: "Set this attribute to 0 if negative infinity should be mapped to false."
+  https://onnx.ai/onnx/operators/onnx__IsInf.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

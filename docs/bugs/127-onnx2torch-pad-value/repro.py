@@ -1,8 +1,8 @@
-"""onnx2torch gives 0.0 instead of 2.5 in Pad
+"""onnx2torch 1.5.15: Pad of opsets before 11 pads with 0 whatever its value
 
 Seen with onnx2torch 1.5.15; needs numpy, onnx, onnx2torch. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  Pad-2, https://onnx.ai/onnx/operators/onnx__Pad.html
+Expected: Pad-2, `value`: "One float, indicates the value to be filled."
+  https://onnx.ai/onnx/operators/onnx__Pad.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""onnx2torch gives 0.999925 instead of 0.999962501641497 in LRN
+"""onnx2torch 1.5.15: LRN of an even size takes the channel in front for the one behind
 
 Seen with onnx2torch 1.5.15; needs numpy, onnx, onnx2torch. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, torch:eager 2.13.0+cpu answer, by:
-  LRN-1, https://onnx.ai/onnx/operators/onnx__LRN.html
+Expected: LRN-1: the region of channel c is "max(0, c - floor((size - 1) / 2)) <= i <= min(C - 1, c + ceil((size - 1) / 2))"; of size 2 it
+holds c and the one behind.
+  https://onnx.ai/onnx/operators/onnx__LRN.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""openvino gives float32[2,4,1,1] instead of float32[2,2,1,1] in Resize
+"""openvino 2026.4.1: Resize ignores keep_aspect_ratio_policy
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  Resize-18, https://onnx.ai/onnx/operators/onnx__Resize.html
+Expected: Resize-18, `keep_aspect_ratio_policy`: "If keep_aspect_ratio_policy is "not_larger", the sizes are adjusted so that no extent of
+the output is larger than the specified size, while keeping the original aspect ratio".
+  https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""openvino gives -0.086805545 instead of -0.10135135135135111 in Resize
+"""openvino 2026.4.1: Resize ignores exclude_outside
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  Resize-13, https://onnx.ai/onnx/operators/onnx__Resize.html
+Expected: Resize-13, `exclude_outside`: "If set to 1, the weight of sampling locations outside the tensor will be set to 0 and the weight
+will be renormalized so that their sum is 1.0."
+  https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

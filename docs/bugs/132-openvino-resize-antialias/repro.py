@@ -1,8 +1,8 @@
-"""openvino gives 0.5 instead of 0.625 in Resize
+"""openvino 2026.4.1: Resize ignores antialias
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  Resize-18, https://onnx.ai/onnx/operators/onnx__Resize.html
+Expected: Resize-18, `antialias`: "If set to 1, "linear" and "cubic" interpolation modes will use an antialiasing filter when downscaling."
+  https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,8 @@
-"""openvino gives 170375408 instead of 170375409 in MatMul
+"""openvino 2026.4.1: MatMul of int32 computes in single precision
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  MatMul-9, https://onnx.ai/onnx/operators/onnx__MatMul.html
+Expected: MatMul-9 takes int32, and "behaves like numpy.matmul".
+  https://onnx.ai/onnx/operators/onnx__MatMul.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

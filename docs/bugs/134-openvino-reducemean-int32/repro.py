@@ -1,8 +1,8 @@
-"""openvino gives 56791804 instead of 56791803 in ReduceMean
+"""openvino 2026.4.1: ReduceMean and ReduceMax of int32 compute in single precision
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  ReduceMean-18, https://onnx.ai/onnx/operators/onnx__ReduceMean.html
+Expected: ReduceMean-18 takes int32; the mean of one number is that number, and the largest of one, too.
+  https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,8 @@
-"""openvino gives int64[1,0] instead of int64[0,0] in NonZero
+"""openvino 2026.4.1: NonZero takes a scalar for a vector
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  NonZero-9, https://onnx.ai/onnx/operators/onnx__NonZero.html
+Expected: NonZero-9: "for scalar input, NonZero produces output shape (0, N) instead of (1, N), which is different from Numpy's behavior."
+  https://onnx.ai/onnx/operators/onnx__NonZero.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

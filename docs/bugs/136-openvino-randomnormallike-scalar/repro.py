@@ -1,8 +1,8 @@
-"""openvino gives float32[1] instead of float32[] in RandomNormalLike
+"""openvino 2026.4.1: RandomNormalLike of a scalar gives a vector
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  RandomNormalLike-1, https://onnx.ai/onnx/operators/onnx__RandomNormalLike.html
+Expected: RandomNormalLike-1: "The shape of the output tensor is copied from the shape of the input tensor".
+  https://onnx.ai/onnx/operators/onnx__RandomNormalLike.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""onnxruntime:disabled gives 6225746739637347328 instead of 6225746739637347000 in Pow
+"""onnxruntime 1.32.0: Pow of int64 computes in double precision
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, torch:eager 2.13.0+cpu answer, by:
-  Pow-12, https://onnx.ai/onnx/operators/onnx__Pow.html
+Expected: Pow-12 takes int64, and "produces one output data (Tensor<T>) where the function f(x) = x^exponent, is applied to the data tensor
+elementwise".
+  https://onnx.ai/onnx/operators/onnx__Pow.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

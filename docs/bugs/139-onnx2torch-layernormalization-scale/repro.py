@@ -1,8 +1,9 @@
-"""onnx2torch rejects a program that others run in LayerNormalization: RuntimeError: Expected weight to be of same shape as normalized_shape, but got weight of shape [#] and normalized_shape = [#]
+"""onnx2torch 1.5.15: LayerNormalization refuses a scale that is broadcast
 
 Seen with onnx2torch 1.5.15; needs numpy, onnx, onnx2torch. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6 answer, by:
-  LayerNormalization-17, https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
+Expected: LayerNormalization-17: "This operator supports unidirectional broadcasting (tensors `Scale` and `B` should be unidirectional
+broadcastable to tensor `X`)".
+  https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

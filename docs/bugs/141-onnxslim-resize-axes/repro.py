@@ -1,8 +1,8 @@
-"""onnxslim rejects a program that others run in Resize by shape_inference: IndexError: list index out of range
+"""onnxslim 0.1.98: Resize with axes fails in shape inference
 
 Seen with onnxslim 0.1.98; needs numpy, onnx, onnxslim, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, onnxruntime:disabled 1.32.0 answer, by:
-  Resize-18, https://onnx.ai/onnx/operators/onnx__Resize.html
+Expected: Resize-18, `axes`: "If provided, it specifies a subset of axes that roi, scales and sizes refer to."
+  https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,8 @@
-"""openvino gives float32[1,1,2] instead of float32[1,1,1] in MaxPool
+"""openvino 2026.4.1: MaxPool with ceil_mode keeps a window that begins behind the data
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  MaxPool-22, https://onnx.ai/onnx/operators/onnx__MaxPool.html
+Expected: MaxPool-22: "Sliding windows that would start in the right padded region are ignored."
+  https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""openvino gives 1.0 instead of 0.0 in ReduceLogSum
+"""openvino 2026.4.1: ReduceLogSum that reduces nothing takes no logarithm
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  ReduceLogSum-18, https://onnx.ai/onnx/operators/onnx__ReduceLogSum.html
+Expected: ReduceLogSum-18, `noop_with_empty_axes`: "composite-reduction operators will still perform the non-reduction steps as needed.
+Thus, ReduceLogSum returns the Log of input tensor".
+  https://onnx.ai/onnx/operators/onnx__ReduceLogSum.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

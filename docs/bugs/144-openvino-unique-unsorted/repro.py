@@ -1,8 +1,9 @@
-"""openvino gives 0.0 instead of 1.0 in Unique
+"""openvino 2026.4.1: Unique that does not sort finds the first number only
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  Unique-11, https://onnx.ai/onnx/operators/onnx__Unique.html
+Expected: Unique-11: "The first output tensor 'Y' contains all unique values or subtensors of the input", and "Outputs are either sorted in
+ascending order or optionally in the order of the first occurrence of the values in the input."
+  https://onnx.ai/onnx/operators/onnx__Unique.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""onnx-version-converter:up gives 1.0 instead of 0.0 in Hardmax
+"""onnx 1.23.2, version converter: conversion to opset 13 and newer leaves Hardmax as it is
 
 Seen with onnx-version-converter 1.23.2, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, onnxruntime:disabled 1.32.0 answer, by:
-  Hardmax-1, https://onnx.ai/onnx/operators/onnx__Hardmax.html
+Expected: Hardmax-1: "Input does not need to explicitly be a 2D vector; rather, it will be coerced into one" (by default one row a batch);
+Hardmax-13 goes along one axis, by default the last.
+  https://onnx.ai/onnx/operators/onnx__Hardmax.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

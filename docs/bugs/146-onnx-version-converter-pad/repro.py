@@ -1,8 +1,8 @@
-"""onnx-version-converter:up rejects a program that others run in Pad: onnxruntime without optimisation refuses the model that it made, and runs the one before: Fail: [ONNXRuntimeError] : # : FAIL : Type Error: Type parameter (T) of Optype (Pad) bound to different types (tensor(double) and tensor(float
+"""onnx 1.23.2, version converter: conversion of a Pad to opset 11 fills in a float32 whatever the type of the data
 
 Seen with onnx-version-converter 1.23.2, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, onnxruntime:disabled 1.32.0 answer, by:
-  Pad-2, https://onnx.ai/onnx/operators/onnx__Pad.html
+Expected: Pad-11: `constant_value` has the type T of `data`; Pad-2 takes float16, float and double.
+  https://onnx.ai/onnx/operators/onnx__Pad.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,9 +1,8 @@
-"""onnxruntime:all gives 0.0 instead of 0.9999800006004852 in Add, LayerNormalization by SkipLayerNormFusion
+"""onnxruntime 1.32.0: an Add is fused into a LayerNormalization whatever its axis is
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what onnxruntime:disabled 1.32.0, reference 1.23.2 answer, by:
-  Add-14, https://onnx.ai/onnx/operators/onnx__Add.html
-  LayerNormalization-17, https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
+Expected: LayerNormalization-17: "`normalized_axes` is `[axis, ..., rank of X - 1]`"; here all three.
+  https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 It vanishes with InferenceSession(..., disabled_optimizers=['SkipLayerNormFusion']).
 """
 import os, sys

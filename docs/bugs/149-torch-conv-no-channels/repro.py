@@ -1,8 +1,8 @@
-"""torch:eager gives float32[1,0,1,1] instead of float32[1,1,1,1] in Conv
+"""torch 2.13.0: a convolution of no input channels has no output channels
 
 Seen with torch 2.13.0+cpu; needs numpy, torch. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, onnxruntime@1.31.1:disabled 1.31.1 answer, by:
-  Conv-1, https://onnx.ai/onnx/operators/onnx__Conv.html
+Expected: `torch.nn.functional.conv2d`: the weight is (out_channels, in_channels / groups, kH, kW), and the output has out_channels; Conv-1
+says the same. A sum over nothing is 0.
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,9 @@
-"""onnxruntime:disabled gives -0.26893386 instead of -0.20482421480982513 in LSTM
+"""onnxruntime 1.32.0: LSTM does not clip its cell state before the last activation
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what numpy:eager 2.4.6, torch:eager 2.13.0+cpu answer, by:
-  LSTM-14, https://onnx.ai/onnx/operators/onnx__LSTM.html
+Expected: LSTM-14, `clip`: "Clipping bounds the elements of a tensor in the range of [-threshold, +threshold] and is applied to the input of
+activations", of which there are three, f, g and h: "Ht = ot (.) h(Ct)".
+  https://onnx.ai/onnx/operators/onnx__LSTM.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,8 +1,8 @@
-"""onnxruntime:all gives 0.0 instead of -0.3 in Neg by TransposeOptimizer
+"""onnxruntime 1.32.0: an output of the model is quantised because a Transpose and a QuantizeLinear read it, too
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, onnxruntime:disabled 1.32.0, torch:eager 2.13.0+cpu answer, by:
-  Neg-13, https://onnx.ai/onnx/operators/onnx__Neg.html
+Expected: Neg-13: "each element flipped sign, y = -x"; of 0.3 that is -0.3, whoever else reads it.
+  https://onnx.ai/onnx/operators/onnx__Neg.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

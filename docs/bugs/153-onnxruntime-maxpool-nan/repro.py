@@ -1,8 +1,9 @@
-"""onnxruntime:disabled gives 0.89 instead of 0.91 or nan in MaxPool
+"""onnxruntime 1.32.0: MaxPool of numbers and a NaN gives neither the largest nor NaN
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2 (0.91), numpy:eager 2.4.6 and torch:eager 2.13.0+cpu (NaN) answer, by:
-  MaxPool-12, https://onnx.ai/onnx/operators/onnx__MaxPool.html
+Expected: MaxPool-12: "The output of each pooling window is maximum number of elements exclude pad." With a NaN among them that may be NaN
+or the largest number.
+  https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

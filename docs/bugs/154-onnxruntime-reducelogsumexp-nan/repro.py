@@ -1,8 +1,9 @@
-"""onnxruntime:disabled gives inf instead of nan in ReduceLogSumExp
+"""onnxruntime 1.32.0: ReduceLogSumExp of an infinity in front of a NaN gives the infinity
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what reference 1.23.2, numpy:eager 2.4.6, torch:eager 2.13.0+cpu answer, by:
-  ReduceLogSumExp-13, https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
+Expected: ReduceLogSumExp-13: "Computes the log sum exponent of the input tensor's element along the provided axes". The exponential of NaN
+is NaN, and so are a sum with it and its logarithm.
+  https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

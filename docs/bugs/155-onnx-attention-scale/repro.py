@@ -1,11 +1,10 @@
-"""onnx-inliner:schema gives 0.8044296890568197 instead of 0.8044296825069569 in Attention
+"""onnx 1.23.2, function body: Attention's function body takes the scale of doubles in single precision
 
 Seen with reference 1.23.2, onnxruntime 1.32.0; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-What is expected is what the reference evaluator's own Attention answers, by:
-  Attention-24, https://onnx.ai/onnx/operators/onnx__Attention.html
+Expected: Attention-24, `scale`: "Default value is `1/sqrt(head_size)`", and Q, K and V may be double, as the output then is.
+  https://onnx.ai/onnx/operators/onnx__Attention.html
 """
-import os
-import sys
+import os, sys
 
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
 import numpy as np

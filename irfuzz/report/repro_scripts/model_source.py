@@ -34,7 +34,7 @@ _TAKEN = frozenset({"op_type", "inputs", "outputs", "name", "doc_string", "domai
 
 
 @dataclass(frozen=True, slots=True)
-class ModelSource:
+class WrittenModel:
     """Source of a model and its inputs.
 
     Attributes:
@@ -46,7 +46,7 @@ class ModelSource:
     imports: tuple[str, ...]
 
 
-def model_sources(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> Iterator[ModelSource]:
+def written_models(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> Iterator[WrittenModel]:
     """The ways to write a model down, the one that reads best first.
 
     Calls of ``onnx.helper``; ONNX's own text form, which knows functions as well; bytes, compressed, of what has many
@@ -66,7 +66,7 @@ def model_sources(proto: onnx.ModelProto, inputs: Mapping[str, Any]) -> Iterator
         except (InvalidProgram, ValueError, TypeError, RuntimeError):
             continue  # ONNX's helpers and its printer do not know every type
         if found is not None:
-            yield ModelSource(f"{line}\n{found.lines}", tuple(dict.fromkeys([*found.imports, *imports])))
+            yield WrittenModel(f"{line}\n{found.lines}", tuple(dict.fromkeys([*found.imports, *imports])))
 
 
 def inputs_source(inputs: Mapping[str, Any]) -> tuple[str, tuple[str, ...]] | None:
@@ -120,12 +120,12 @@ def _packed(data: bytes) -> str | None:
     return "zlib.decompress(base64.b64decode(\n    " + "\n    ".join(f'"{row}"' for row in rows) + "))"
 
 
-def _by_bytes(proto: onnx.ModelProto) -> ModelSource | None:
+def _by_bytes(proto: onnx.ModelProto) -> WrittenModel | None:
     packed = _packed(proto.SerializeToString(deterministic=True))
-    return None if packed is None else ModelSource(f"model = {packed}", ("import base64, zlib",))
+    return None if packed is None else WrittenModel(f"model = {packed}", ("import base64, zlib",))
 
 
-def _by_text(proto: onnx.ModelProto) -> ModelSource | None:
+def _by_text(proto: onnx.ModelProto) -> WrittenModel | None:
     """In ONNX's text form, if that says all of it."""
     text = onnx.printer.to_text(proto).strip()
     few = sum(a.size for a in _arrays_in(proto.graph)) <= ELEMENTS
@@ -134,7 +134,7 @@ def _by_text(proto: onnx.ModelProto) -> ModelSource | None:
     if _canonical(onnx.parser.parse_model(text)) != _canonical(proto):
         return None
     lines = f'model = onnx.parser.parse_model("""{text}""").SerializeToString()'
-    return ModelSource(lines, ("import onnx",))
+    return WrittenModel(lines, ("import onnx",))
 
 
 def _canonical(proto: onnx.ModelProto) -> bytes:
@@ -176,11 +176,11 @@ def _bare_node(node: onnx.NodeProto) -> None:
 
 
 def _plain_tensor(tensor: onnx.TensorProto) -> None:
-    """Have its elements where numpy_helper puts them."""
+    """Store its elements as numpy_helper does."""
     tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
 
 
-def _by_helpers(proto: onnx.ModelProto) -> ModelSource | None:
+def _by_helpers(proto: onnx.ModelProto) -> WrittenModel | None:
     """By calls of ``onnx.helper``, if that takes no more than they can say."""
     graph = proto.graph
     if proto.functions or not few_elements(_arrays_in(graph)):
@@ -202,7 +202,7 @@ def _by_helpers(proto: onnx.ModelProto) -> ModelSource | None:
     )
     text = "\n".join(lines)
     used = "helper, numpy_helper" if "numpy_helper" in text else "helper"
-    return ModelSource(text, ("import onnx", f"from onnx import {used}"))
+    return WrittenModel(text, ("import onnx", f"from onnx import {used}"))
 
 
 def few_elements(arrays: Iterable[np.ndarray]) -> bool:

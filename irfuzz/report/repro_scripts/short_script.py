@@ -14,7 +14,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.repro_scripts.full_script import LONGEST_TITLE, ReproSpec, mended, one_line, pass_note
-from irfuzz.report.repro_scripts.model_source import ModelSource, model_sources
+from irfuzz.report.repro_scripts.model_source import WrittenModel, written_models
 from irfuzz.report.repro_scripts.target_snippets import packages_of, runner_of
 from irfuzz.report.specification_quotes import sections_of
 
@@ -94,14 +94,14 @@ def script_parts(scene: ReproSpec, case: FailingCase) -> Iterator[ScriptParts]:
     if mended(scene):
         run = run.replace("lambda:", "lambda off=():").replace('"])', '"], disabled_optimizers=[*off])')
         judged.insert(-1, _without(scene))
-    for source in model_sources(proto, case.inputs):
+    for source in written_models(proto, case.inputs):
         imports = _imports_of(source, package, run)
         needed = ["onnx"] if any(re.search(r"\bonnx\b", line) for line in imports) else []
         packages = tuple(dict.fromkeys([*needed, *packages_of(blamed)]))
         yield ScriptParts(imports, packages, (source.lines, run.strip()), tuple(judged))
 
 
-def _imports_of(source: ModelSource, package: str, run: str) -> tuple[str, ...]:
+def _imports_of(source: WrittenModel, package: str, run: str) -> tuple[str, ...]:
     """Lines in the order in which people write them; onnx itself only if the script names it."""
     own = ["import onnx"] if re.search(r"\bonnx\.", run + package) else []
     given = list(dict.fromkeys([*own, *source.imports]))

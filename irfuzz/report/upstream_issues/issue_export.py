@@ -39,7 +39,7 @@ class UpstreamIssue:
     Attributes:
         title: one line.
         body: Markdown, in the tracker's own form.
-        tracker: where it belongs.
+        tracker: of the component at fault.
         script: Python source; empty if no single file shows it.
         shows: whether the script showed the fault just now.
     """
@@ -51,7 +51,7 @@ class UpstreamIssue:
     shows: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Title, body, repository, template, where it is written, script, and whether the script shows the fault."""
+        """Title, body, repository, template, address of the form, script, and whether the script shows the fault."""
         return {
             "title": self.title, "body": self.body, "repository": self.tracker.repository,
             "template": self.tracker.template, "form": self.tracker.form, "script": self.script, "shows": self.shows,

@@ -28,7 +28,7 @@ def facts_of(finding: Finding, script: str, tracker: IssueTracker) -> Mapping[st
     Args:
         finding: complete, with its case.
         script: Markdown of the script and of what it printed.
-        tracker: where it is to be filed.
+        tracker: of the component at fault.
     """
     return {
         "cause": _cause(finding),
@@ -51,7 +51,7 @@ def _version(finding: Finding) -> str:
 
 
 def _cause(finding: Finding) -> str:
-    """What goes wrong, where, and without what it vanishes."""
+    """What goes wrong, in which element, and without what it vanishes."""
     verdict = finding.verdict
     lines = [f"{escape(finding.title)}."]
     if verdict.got and verdict.expected:
@@ -94,7 +94,7 @@ def _versions(finding: Finding) -> str:
 
 
 def _searched(finding: Finding, tracker: IssueTracker) -> str:
-    """Which known issues were gone through, and where else to look; nothing here has asked the tracker."""
+    """Which known issues were gone through, and a link that searches the tracker, which nothing here has asked."""
     rules = Counter(rule.component for rule in shipped())[finding.component]
     lines = [f"Looked for among the {rules} known issues of {escape(finding.component)} that irfuzz lists: "]
     if finding.known:

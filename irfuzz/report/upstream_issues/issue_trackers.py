@@ -13,7 +13,7 @@ FACTS = ("cause", "expectation", "script", "versions", "severity", "searched")
 
 @dataclass(frozen=True, slots=True)
 class IssueTracker:
-    """Where issues of components are filed.
+    """The tracker in which issues of components are filed.
 
     Attributes:
         components: as targets spell them; a target's whole name (``torch:compile``) goes before its component.
@@ -43,14 +43,14 @@ class IssueTracker:
 
     @property
     def form(self) -> str:
-        """Where a new issue is written; empty if the repository is not known."""
+        """Address of the form for a new issue; empty if the repository is not known."""
         if not self.repository:
             return ""
         query = f"?template={quote_plus(self.template)}" if self.template else ""
         return f"https://github.com/{self.repository}/issues/new{query}"
 
     def search(self, words: str) -> str:
-        """Where its issues, open and closed, are searched for words; empty if the repository is not known."""
+        """Address of a search of its issues, open and closed; empty if the repository is not known."""
         return f"https://github.com/{self.repository}/issues?q={quote_plus(words)}" if self.repository else ""
 
 
