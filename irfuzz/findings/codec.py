@@ -14,6 +14,7 @@ from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.findings.blame.introduced_fixed_releases import fixed_in, introduced_in
 from irfuzz.findings.causes.cause_grouping import Cause, explaining, groups
 from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.fault_severity import rating_of
 from irfuzz.findings.finding import Finding, KnownIssue, TargetRun, VersionAnswer
 from irfuzz.findings.suspect_finding_rank import Rank, rank
 from irfuzz.frontends.toml_file_reading import is_list, is_table
@@ -221,7 +222,7 @@ def about_text(finding: Finding) -> str:
     Returns:
         JSON without NaN and infinities, which are written as texts.
     """
-    verdict, runs = finding.verdict, finding.runs
+    verdict, runs, rated = finding.verdict, finding.runs, rating_of(finding)
     about = {
         "schema": SCHEMA,
         "irfuzz": __version__,
@@ -235,6 +236,8 @@ def about_text(finding: Finding) -> str:
         "known": [asdict(k) for k in finding.known],
         "cause": None if finding.cause is None else finding.cause.to_json(),
         **({"group": finding.group} if finding.group else {}),
+        "severity": rated.severity.value,
+        "severity_reasons": rated.reasons,
         "verdict": verdict.to_json(),
         "versions": {r.name: r.version for r in runs},
         "environments": {r.name: r.requirement for r in runs if r.requirement},

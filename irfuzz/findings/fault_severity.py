@@ -85,6 +85,21 @@ def rating_of(finding: Finding) -> SeverityRating:
     )
 
 
+def rating_in(about: Mapping[str, Any]) -> SeverityRating | None:
+    """The rating in a ``finding.json``; ``None`` if it has none that can be read.
+
+    Args:
+        about: contents of the file. Files of 0.1.0 have no rating: they are rated as if their inputs were ordinary.
+    """
+    try:
+        if "severity" in about:
+            return SeverityRating(Severity(about["severity"]), tuple(map(str, about["severity_reasons"])))
+        targets = (about["target"], *about["verdict"].get("also", ()))
+        return rating(Symptom(about["symptom"]), default_settings=_by_default(targets))
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
+
+
 def _by_default(targets: tuple[str, ...]) -> bool:
     """Only ONNXRuntime has targets beside the one that a session gets if nobody chooses: its optimisation levels."""
     levels = [t for t in targets if t.partition(":")[0].partition("@")[0] == "onnxruntime"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from irfuzz.findings.failing_case import FailingCase
-from irfuzz.findings.fault_severity import Severity, rating, rating_of, unusual_inputs
+from irfuzz.findings.fault_severity import Severity, SeverityRating, rating, rating_in, rating_of, unusual_inputs
 from irfuzz.findings.finding import Finding
 from irfuzz.oracle.verdict import Symptom, Verdict
 
@@ -69,3 +69,12 @@ def test_default_settings_of_a_runtime_with_levels(target: str, also: tuple[str,
 )
 def test_unusual_inputs(value: object, told: str) -> None:
     assert unusual_inputs({"x": value}) == told
+
+
+def test_what_a_file_says_counts_and_older_files_are_rated_by_their_symptom() -> None:
+    told = {"severity": "low", "severity_reasons": ["a valid model is refused"]}
+    assert rating_in(told) == SeverityRating(Severity.LOW, ("a valid model is refused",))
+    old = {"symptom": "crash", "target": "openvino", "verdict": {}}
+    assert rating_in(old) == rating(Symptom.CRASH)
+    assert rating_in({"symptom": "crash"}) is None
+    assert rating_in({"severity": "grave", "severity_reasons": []}) is None

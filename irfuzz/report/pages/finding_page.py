@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.findings.codec import ABOUT
-from irfuzz.findings.severity import Severity, severity_of
+from irfuzz.findings.fault_severity import SeverityRating, rating_in
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.report.command_reports.finding_list import ListedFinding
 from irfuzz.report.finding_folder_writer import MODEL, ORIGINAL, VALUES
@@ -87,17 +87,16 @@ def verdict_of(about: Mapping[str, Any]) -> Verdict | None:
         return None
 
 
-def severity_pill(verdict: Verdict | None) -> Markup:
-    """How bad it is, as a small coloured word.
+def severity_pill(rated: SeverityRating | None) -> Markup:
+    """How grave it is, as a small coloured word.
 
     Args:
-        verdict: ``None`` if that is not known.
+        rated: ``None`` if that is not known.
     """
-    if verdict is None:
+    if rated is None:
         return element("span", "unknown", class_="pill")
-    severity = severity_of(verdict)
-    told = {Severity.HIGH: "silent or fatal", Severity.MEDIUM: "noticed or near", Severity.LOW: "an error message"}
-    return element("span", severity.value, class_=f"pill sev-{severity.value}", title=told[severity])
+    level = rated.severity.value
+    return element("span", level, class_=f"pill sev-{level}", title=", ".join(rated.reasons))
 
 
 def state_pill(entry: ListedFinding) -> Markup:
@@ -151,7 +150,7 @@ def _head(entry: ListedFinding, verdict: Verdict | None, title: str, place: Find
     tiles = (element("div", element("dt", n), element("dd", v)) for n, v in facts if v)
     return element(
         "section",
-        element("p", severity_pill(verdict), " ", state_pill(entry), class_="pills"),
+        element("p", severity_pill(rating_in(entry.about)), " ", state_pill(entry), class_="pills"),
         element("h1", title),
         _sides(verdict),
         element("dl", *tiles, class_="tiles"),

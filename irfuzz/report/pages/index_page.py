@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from irfuzz.findings.severity import Severity, severity_of
+from irfuzz.findings.fault_severity import Severity, rating_in
 from irfuzz.report.command_reports.finding_list import FOLDERS, ListedFinding, by_cause, by_group, kind_of
-from irfuzz.report.pages.finding_page import severity_pill, state_of, state_pill, verdict_of, when
+from irfuzz.report.pages.finding_page import severity_pill, state_of, state_pill, when
 from irfuzz.report.pages.html_elements import Markup, element
 from irfuzz.report.pages.line_charts import Curve, duration_text, line_chart, number_text, share_bar
 from irfuzz.report.pages.page_frame import PageAssets, page
@@ -105,9 +105,9 @@ def index_page(
 def _urgency(row: Sequence[ListedFinding]) -> tuple[int, int, float]:
     """New ones first, then by severity, then those that were seen first last."""
     order = list(Severity)
-    verdict = verdict_of(row[0].about)
+    rated = rating_in(row[0].about)
     decided = all(state_of(entry)[0] != "new" for entry in row)
-    severity = order.index(severity_of(verdict)) if verdict is not None else len(order)
+    severity = order.index(rated.severity) if rated is not None else len(order)
     return int(decided), severity, -(row[0].seen.first if row[0].seen else 0.0)
 
 
@@ -212,7 +212,7 @@ def _table(rows: Sequence[Sequence[ListedFinding]], addresses: Mapping[str, str]
 
 
 def _row(entry: ListedFinding, addresses: Mapping[str, str], *, below: bool) -> Markup:
-    about, verdict = entry.about, verdict_of(entry.about)
+    about = entry.about
     target = str(about.get("target", ""))
     versions = about.get("versions", {})
     version = str(versions.get(target, "")) if isinstance(versions, dict) else ""
@@ -226,7 +226,7 @@ def _row(entry: ListedFinding, addresses: Mapping[str, str], *, below: bool) -> 
     released = ", ".join(filter(None, span))
     state, why = state_of(entry)
     cells = (
-        element("td", severity_pill(verdict)),
+        element("td", severity_pill(rating_in(about))),
         element("td", element("span", "same cause", class_="chip") if below else None, link, class_="what"),
         element("td", element("code", target), " ", version, element("small", released) if released else None),
         element("td", _seen(entry)),

@@ -12,8 +12,6 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
-from irfuzz.findings.severity import NEAR, Severity, severity_of
-from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.pages.html_elements import Markup, element, json_block, together
 from irfuzz.report.pages.line_charts import Curve, duration_text, line_chart, number_text
 from irfuzz.report.pages.markdown_text import rendered
@@ -175,25 +173,6 @@ def test_a_curve_ends_where_its_figure_says() -> None:
     assert "At the end a: 4" in chart
     assert 'd="M46.0 148.0 H330.0 L330.0 10.0' in chart
     assert "nothing yet" in line_chart("Findings", [])
-
-
-@pytest.mark.parametrize(
-    ("symptom", "distance", "severity"),
-    [
-        (Symptom.CRASH, None, Severity.HIGH),
-        (Symptom.DIFFERENCE, NEAR, Severity.HIGH),
-        (Symptom.DIFFERENCE, NEAR - 0.5, Severity.MEDIUM),
-        (Symptom.DIFFERENCE, None, Severity.HIGH),
-        (Symptom.WRONG_SHAPE, None, Severity.MEDIUM),
-        (Symptom.REJECTION, None, Severity.LOW),
-    ],
-)
-def test_severity(symptom: Symptom, distance: float | None, severity: Severity) -> None:
-    assert severity_of(Verdict("o", symptom, "t", distance=distance, bound=1.0)) is severity
-
-
-def test_every_symptom_has_a_severity() -> None:
-    assert {severity_of(Verdict("o", symptom, "t")) for symptom in Symptom} == set(Severity)
 
 
 def test_a_page_alone_holds_its_script_and_allows_no_other() -> None:
