@@ -1,4 +1,4 @@
-"""What irfuzz makes of its own files when they are damaged: traces, findings, databases, indexes, tables.
+"""What irfuzz makes of its own files when they are damaged: traces, findings, databases, indexes, tables, arrays.
 
 Takes the folder of a campaign, copies what is read, damages one file by a seed (bytes turned, cut or repeated; values
 of JSON and TOML replaced, removed or repeated; values and tables of a database) and runs what reads it, in a process
@@ -28,6 +28,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.damaged_models import Server, damaged_bytes
@@ -318,6 +320,57 @@ def baseline(folder: Path, rng: random.Random) -> str:
     return "answered"
 
 
+def recover(folder: Path, rng: random.Random) -> str:
+    """What can be read of a damaged database, which is a campaign then that can be read whole."""
+    damaged(folder / "campaign" / "campaign.sqlite", rng)
+    answer = command("findings", "recover", folder / "campaign", "-o", folder / "new", "--quiet")
+    if answer != "answered":
+        return answer
+    listed = command("findings", "list", folder / "new")
+    return "answered" if listed == "answered" else f"BAD recovered, but its list: {listed}"
+
+
+def minimise(folder: Path, rng: random.Random) -> str:
+    """The corpus of a campaign with a damaged database, made smaller."""
+    damaged(folder / "campaign" / "campaign.sqlite", rng)
+    return command("corpus", "minimise", folder / "campaign", "--quiet")
+
+
+def samples(folder: Path, rng: random.Random) -> str:
+    """A damaged npz, as ``--data``, ``--inputs`` and the folder of a finding have."""
+    from irfuzz.api.npz_sample_reading import read_values
+
+    path = folder / "samples.npz"
+    save = rng.choice((np.savez, np.savez_compressed))
+    save(path, x=np.ones((2, 3), np.float32), names=np.array(["a", "é"]), empty=np.zeros((0, 3), np.int64))
+    damaged(path, rng)
+    read_values(path, f"--data {path}")
+    return "answered"
+
+
+def labels(folder: Path, rng: random.Random) -> str:
+    """A damaged npy, as ``--labels`` takes."""
+    from irfuzz.api.npz_sample_reading import read_array
+
+    path = folder / "labels.npy"
+    np.save(path, rng.choice((np.arange(6), np.ones((2, 3), np.float32))))
+    damaged(path, rng)
+    read_array(path, f"--labels {path}")
+    return "answered"
+
+
+def ranges(folder: Path, rng: random.Random) -> str:
+    """A damaged file of ``--ranges``."""
+    from irfuzz.frontends.project_file import read_ranges
+    from irfuzz.frontends.toml_file_reading import read_toml
+
+    path = folder / "ranges.toml"
+    path.write_text('x = [0, 1]\n"a.b" = [-1.5, 1e3]\n')
+    damaged(path, rng)
+    read_ranges(read_toml(path, f"--ranges {path}"), f"--ranges {path}")
+    return "answered"
+
+
 KINDS: dict[str, Callable[[Path, random.Random], str]] = {
     one.__name__: one
     for one in (
@@ -333,6 +386,11 @@ KINDS: dict[str, Callable[[Path, random.Random], str]] = {
         user_operators,
         known,
         baseline,
+        recover,
+        minimise,
+        samples,
+        labels,
+        ranges,
     )
 }
 
@@ -350,7 +408,7 @@ def case(campaign: Path, kind: str, name: str) -> str:
         if kind in ("trace", "finding"):
             chosen = random.Random(name).choice(sorted(p.parent for p in (campaign / "findings").glob("*/trace.json")))
             shutil.copytree(chosen, folder / "finding")
-        if kind.startswith(("finding_list", "database", "baseline", "resume")):
+        if kind.startswith(("finding_list", "database", "baseline", "resume", "recover", "minimise")):
             shutil.copytree(
                 campaign, folder / "campaign", ignore=shutil.ignore_patterns("logs", "*.lock", "*.onnx", "*.npz")
             )

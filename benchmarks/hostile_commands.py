@@ -1,6 +1,6 @@
 """What each command makes of valid models whose tensors cannot be held: an answer or one clear error, within limits.
 
-Writes the hostile models of ``damaged_models.hostile`` as files and gives each to every command that takes a model,
+Writes the hostile models of ``hostile_models`` as files and gives each to every command that takes a model,
 with a limit of time of its own where it has one. Bad is an exit code of 3 or more, a process of irfuzz's own (workers
 have limits of theirs) that holds more than a gigabyte, and a command that goes on for more than ten seconds beyond its
 limit, or beyond what it takes for a small model.
@@ -20,7 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.damaged_models import MINIMAL, MOST_BYTES, MOST_SECONDS, hostile
+from benchmarks.damaged_models import MOST_BYTES, MOST_SECONDS
+from benchmarks.hostile_models import all_models
+from benchmarks.hostile_sizes import MINIMAL
 from irfuzz.isolate import linux
 
 LOOK = 0.05
@@ -125,7 +127,7 @@ def main() -> int:
     parser.add_argument("--only", choices=COMMANDS, action="append", help="this command alone; may be repeated")
     parser.add_argument("--model", action="append", default=[], help="models whose name has these words")
     given = parser.parse_args()
-    models = {n: d for n, d in hostile().items() if not given.model or any(words in n for words in given.model)}
+    models = {n: d for n, d in all_models().items() if not given.model or any(words in n for words in given.model)}
     bad, largest, began = 0, 0, time.monotonic()
     for command in given.only or COMMANDS:
         extra, words = COMMANDS[command]

@@ -16,7 +16,7 @@ class InvalidProgram(IrfuzzError):
 
 
 class SpecError(IrfuzzError):
-    """A file under ``ops/`` is wrong, or contradicts ONNX's own schema."""
+    """A file under ``ops/`` is wrong, or contradicts ONNX's own schema. Exit code 2."""
 
 
 class Unsupported(IrfuzzError):

@@ -39,6 +39,29 @@ def read_values(path: Path, words: str) -> dict[str, Value]:
         raise UsageError(str(error)) from None
 
 
+def read_array(path: Path, words: str) -> np.ndarray:
+    """The array of an npy file. More memory than the file has bytes is not taken, whatever its header says.
+
+    Args:
+        path: of the file.
+        words: the flag and the file, for messages.
+
+    Raises:
+        UsageError: it cannot be read, or is no npy file.
+    """
+    import numpy as np
+
+    from irfuzz.store.npz_tensors import DAMAGED
+
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except DAMAGED as error:
+        raise UsageError(f"{words}: not an npy file: {str(error) or type(error).__name__}") from None
+    if not isinstance(found, np.ndarray):
+        raise UsageError(f"{words}: not an npy file of one array, but an npz of several")
+    return np.array(found)
+
+
 def arrays_in(values: Mapping[str, Value], words: str) -> dict[str, np.ndarray]:
     """The tensors among the values of an npz, strings as objects.
 

@@ -114,11 +114,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stopped:
         _say(f"stopped: {stopped}" if str(stopped) else "stopped")
         return STOPPED
-    except (InternalError, SpecError) as error:
-        # Of operators' files the caller's own are wrong more likely than those that are shipped.
-        own = isinstance(error, SpecError) and "IRFUZZ_OPS" in os.environ
-        _say(f"error: IRFUZZ_OPS: {one_line(error)}" if own else f"internal error: {one_line(error)}")
-        return BAD_INPUT if own else INTERNAL
+    except InternalError as error:
+        _say(f"internal error: {one_line(error)}")
+        return INTERNAL
+    except SpecError as error:
+        # The caller's own files are wrong more likely than those that are shipped.
+        if "IRFUZZ_OPS" in os.environ:
+            _say(f"error: IRFUZZ_OPS: {one_line(error)}")
+        else:
+            _say(f"error: {one_line(error)} (a file that irfuzz ships is damaged: install it again)")
+        return BAD_INPUT
     except IrfuzzError as error:
         _say(f"error: {one_line(error)}{on_files(str(error))}")
         return BAD_INPUT

@@ -64,6 +64,11 @@ def seeds_of(
     return programs
 
 
+def given_in_vain(paths: Sequence[Path], programs: Mapping[Path, Program]) -> list[Path]:
+    """Those of some files and folders of which ``seeds_of`` gave no program: missing, damaged, or without a model."""
+    return [path for path in paths if not any(path in (found, *found.parents) for found in programs)]
+
+
 def reading(files: Sequence[Path]) -> ProgressLine:
     """The progress of reading models, to be used as a context manager; a single model is named in it.
 

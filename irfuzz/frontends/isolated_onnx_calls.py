@@ -20,17 +20,21 @@ _HOW = {
 }
 
 
+LARGER = 1 << 20
+"""Bytes of a model for which onnx may take as long again as for a small one: hundreds of times what it needs."""
+
+
 class OnnxChecker:
     """onnx's own C++ code at arm's length: a model that makes it crash or hang is refused and nothing else happens.
 
     Starts on the first use and serves any number of models, from one thread. Always ``close`` it (or use ``with``).
     """
 
-    def __init__(self, seconds: float = 30.0, memory_bytes: int = 4 << 30) -> None:
+    def __init__(self, seconds: float = 8.0, memory_bytes: int = 4 << 30) -> None:
         """Start nothing yet.
 
         Args:
-            seconds: wall time for one model.
+            seconds: wall time for a small model; every ``LARGER`` bytes allow it as much again.
             memory_bytes: memory for one model; four times its size if that is more.
         """
         self._seconds = seconds
@@ -102,7 +106,8 @@ class OnnxChecker:
         if self._worker is None:
             spec = WorkerSpec("onnx-checker", _HANDLER, preload=("onnx", "onnx.checker", "onnx.shape_inference"))
             self._worker = Worker(spec, Limits(seconds=self._seconds, memory_bytes=self._memory))
-        reply = self._worker.call({"task": task, "format": text_format, "opset": opset}, [data])
+        allowed = self._seconds * (1 + len(data) / LARGER)
+        reply = self._worker.call({"task": task, "format": text_format, "opset": opset}, [data], seconds=allowed)
         if reply.exit == "error":
             raise InvalidProgram(f"onnx cannot read it: {reply.error.get('message') or reply.error.get('type')}")
         if reply.exit != "ok":

@@ -46,6 +46,11 @@ STEADY = frozenset(BUILTIN) - {Splice.name}
 MOST_COMPUTED = 1 << 29
 """Elements of a value; edits around larger ones would make constants of their size, and no target would hold them."""
 
+MOST_OPERANDS = 4096
+"""Inputs of a node: to take one with more out of a graph takes onnx_ir seconds, and four times as long if it has twice
+as many.
+"""
+
 MIN_OPSET = 9
 """Older models are not mutated: operators that adapt types and shapes are missing or spelt in a way of their own."""
 
@@ -321,7 +326,10 @@ class Engine:
         return Edit(name, mutator.version, site, draws, applied.relation, applied.detail, applied.pattern)
 
     def _check(self, work: Program, before: Snapshot) -> None:
-        problems = verify(work, self.specs, nodes=changed_nodes(work, before))
+        changed = changed_nodes(work, before)
+        if why := _too_large(work, changed):
+            raise InvalidProgram(why)
+        problems = verify(work, self.specs, nodes=changed)
         if problems:
             raise InvalidProgram(str(problems[0]))
 
@@ -339,8 +347,9 @@ def why_not_mutated(program: Program) -> str:
     """Why its versions or the size of its values forbid to mutate a program; empty if they do not.
 
     It must import the default domain at version ``MIN_OPSET`` or above. No input may have more than ``MOST_ELEMENTS``
-    elements, of which named sizes count as 1, and nothing that is computed more than ``MOST_COMPUTED``. The answer is
-    kept with the program until that is edited.
+    elements, of which named sizes count as 1, and nothing that is computed, in bodies too, more than ``MOST_COMPUTED``.
+    No node may have more than ``MOST_OPERANDS`` inputs.
+    The answer is kept with the program until that is edited.
     """
     known: dict[object, str] = program.asked
     if _WHY not in known:
@@ -358,7 +367,15 @@ def _forbidden(program: Program) -> str:
         count = math.prod(d for d in (fact.shape if fact else None) or () if isinstance(d, int))
         if count > MOST_ELEMENTS:
             return f"input {value.name!r} has {count} elements; at most {MOST_ELEMENTS} are made"
-    for node in program.nodes():
+    for node in program.graph.all_nodes():
+        if len(node.inputs) > MOST_OPERANDS:
+            return f"{node.op_type} has {len(node.inputs)} inputs; at most {MOST_OPERANDS} are edited"
+    return _too_large(program, program.graph.all_nodes())
+
+
+def _too_large(program: Program, nodes: Iterable[ir.Node]) -> str:
+    """Which of some nodes computes more than ``MOST_COMPUTED`` elements; empty if none does."""
+    for node in nodes:
         for value in node.outputs:
             fact = program.tensor(value)
             count = (fact.size() if fact else None) or 0

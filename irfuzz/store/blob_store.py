@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from irfuzz.errors import InternalError, UsageError
+from irfuzz.errors import InternalError, InvalidProgram, UsageError
 from irfuzz.ir.serialization.mapped_file import MappedFile
 
 SUFFIX = ".bin"
@@ -111,7 +111,7 @@ class FolderBlobs:
             try:
                 with path.open("rb") as file:
                     mapped = MappedFile.of(file, path)
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, InvalidProgram) as error:
                 raise InternalError(f"{path}: cannot be read: {error}") from error
             self._mapped[digest] = mapped
         return memoryview(mapped)

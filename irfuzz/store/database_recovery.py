@@ -38,6 +38,9 @@ JSON = {
 MOST_ROWS = 1_000_000
 """Numbers that are tried in a table that does not say its last one."""
 
+EACH = 2000
+"""Numbers that are tried one by one behind one that cannot be read, before the steps grow."""
+
 BATCH = 200
 
 
@@ -104,9 +107,9 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
 def _recover(base: sqlite3.Connection, target: Database, table: Table) -> RecoveredRows:
     kept, lost, why = 0, 0, ""
     batch: list[dict[str, Any]] = []
-    for row, reason in _rows(base, table):
+    for row, reason, count in _rows(base, table):
         if row is None:
-            lost, why = lost + 1, why or reason
+            lost, why = lost + count, why or reason
             continue
         if table is SETTING and row["key"] == "schema":
             row["value"] = str(SCHEMA)
@@ -117,8 +120,8 @@ def _recover(base: sqlite3.Connection, target: Database, table: Table) -> Recove
     return RecoveredRows(table.name, kept + _store(target, table, batch), lost, why)
 
 
-def _rows(base: sqlite3.Connection, table: Table) -> Iterator[tuple[dict[str, Any] | None, str]]:
-    """Each row by its number, or ``None`` and why for one that is lost."""
+def _rows(base: sqlite3.Connection, table: Table) -> Iterator[tuple[dict[str, Any] | None, str, int]]:
+    """Each row by its number, or ``None``, why and how many for those that are lost."""
     names = [column.name for column in table.columns]
     query = f"select rowid, {', '.join(names)} from {table.name} where rowid > ? order by rowid limit 1"  # noqa: S608
     number, last = -1, _last(base, table)  # the first job has number 0
@@ -126,17 +129,49 @@ def _rows(base: sqlite3.Connection, table: Table) -> Iterator[tuple[dict[str, An
         try:
             found = base.execute(query, (number,)).fetchone()
         except sqlite3.DatabaseError as error:
-            number += 1
-            yield None, str(error)
             if "no such" in str(error):
+                yield None, str(error), 1
                 return
+            readable = _readable_behind(base, query, number, last)
+            yield None, str(error), readable - number
+            number = readable
             continue
         if found is None:
             return
         number, *stored = found
         values = [_read(c, v) for c, v in zip(table.columns, stored, strict=True)]
         wrong = next((w for c, v in zip(table.columns, values, strict=True) if (w := _wrong(c, v))), "")
-        yield (None, wrong) if wrong else (dict(zip(names, values, strict=True)), "")
+        yield (None, wrong, 1) if wrong else (dict(zip(names, values, strict=True)), "", 0)
+
+
+def _readable_behind(base: sqlite3.Connection, query: str, number: int, last: int) -> int:
+    """The number behind which the next row can be read again; ``last`` if there is none.
+
+    A page has less than ``EACH`` rows, so that far each number is tried. Behind that steps double, and then halve
+    again, so that a table whose root is lost takes thousands of tries and not a million.
+    """
+    tried, step = 0, 1
+    while number < last:
+        further = min(number + step, last)
+        if _can_be_read(base, query, further):
+            while further - number > 1:
+                middle = (number + further) // 2
+                if _can_be_read(base, query, middle):
+                    further = middle
+                else:
+                    number = middle
+            return further
+        number, tried = further, tried + 1
+        step *= 1 if tried < EACH else 2
+    return last
+
+
+def _can_be_read(base: sqlite3.Connection, query: str, number: int) -> bool:
+    try:
+        base.execute(query, (number,)).fetchone()
+    except sqlite3.DatabaseError:
+        return False
+    return True
 
 
 def _read(column: Column[Any], value: Any) -> Any:
@@ -167,7 +202,7 @@ def _wrong(column: Column[Any], value: object) -> str:
     if fine and column in JSON:
         try:
             json.loads(str(value))
-        except ValueError:
+        except (ValueError, RecursionError):
             fine = False
     return "" if fine else f"{column.name}: got {type(value).__name__} {str(value)[:40]!r}"
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -18,6 +22,21 @@ Value: TypeAlias = "np.ndarray | list[Value] | None"
 SCHEMA = 1
 MANIFEST = "__irfuzz__"
 """Member that says how the arrays make up the values; JSON text."""
+
+
+UNPACKED = 256 << 20
+PACKED_BY = 100
+"""An archive may unpack to ``UNPACKED`` bytes, and to ``PACKED_BY`` times its own: deflate alone reaches 1000 times."""
+
+DAMAGED: tuple[type[Exception], ...] = (
+    *(ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, OverflowError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+)
+"""What ``zipfile`` and NumPy raise for files that are damaged; ``RuntimeError`` if one is said to be encrypted or
+packed in an unknown way.
+"""
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def pack(values: Mapping[str, Value]) -> bytes:
@@ -72,13 +91,13 @@ def unpack(data: bytes, name: str = "npz") -> dict[str, Value]:
         InvalidProgram: it is not such a file; ``name`` is what the message calls it.
     """
     try:
-        loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        if not isinstance(loaded, np.lib.npyio.NpzFile):
+        if data.startswith(np.lib.format.MAGIC_PREFIX):
             raise InvalidProgram(f"{name}: not an npz file of arrays by name (numpy.savez), but one array")
-        with loaded as members:
-            arrays = {key: members[key] for key in members.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise InvalidProgram(f"{name}: not an npz file: {error}") from None
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _weigh(archive, len(data))
+            arrays = {info.filename.removesuffix(".npy"): _array(archive, info) for info in archive.infolist()}
+    except DAMAGED as error:
+        raise InvalidProgram(f"{name}: not an npz file: {str(error) or type(error).__name__}") from None
     if MANIFEST not in arrays:
         return dict(arrays)
     try:
@@ -86,8 +105,32 @@ def unpack(data: bytes, name: str = "npz") -> dict[str, Value]:
         if manifest["schema"] != SCHEMA:
             raise InvalidProgram(f"{name}: expected schema {SCHEMA}, got {manifest['schema']}")
         return {key: _take(entry, arrays) for key, entry in manifest["values"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InvalidProgram(f"{name}: its manifest does not fit its arrays: {error!r}") from None
+
+
+def _weigh(archive: zipfile.ZipFile, size: int) -> None:
+    """See that an archive of so many bytes does not unpack to far more.
+
+    Raises:
+        ValueError: it does.
+    """
+    whole, most = sum(info.file_size for info in archive.infolist()), UNPACKED + PACKED_BY * size
+    if whole > most:
+        raise ValueError(f"its {size} bytes unpack to {whole}; at most {most} are taken")
+
+
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    """One member, whose header is held against its size before memory is taken."""
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        if version not in _HEADERS:  # version 3 is for names of fields, which no tensor has
+            raise ValueError(f"{info.filename}: version {version} of the npy format; expected 1 or 2")
+        shape, _, dtype = _HEADERS[version](member)
+        if (said := math.prod(shape) * dtype.itemsize) > info.file_size:
+            raise ValueError(f"{info.filename}: its header says {said} bytes, more than the {info.file_size} of it")
+    with archive.open(info) as member:
+        return np.lib.format.read_array(member, allow_pickle=False)
 
 
 def _take(entry: Any, arrays: Mapping[str, np.ndarray]) -> Value:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from irfuzz.api.npz_sample_reading import arrays_in, check_sizes, read_values, samples_of
+from irfuzz.api.npz_sample_reading import arrays_in, check_sizes, read_array, read_values, samples_of
 from irfuzz.errors import UsageError
 from irfuzz.generate.input_spec import InputSpec
 from irfuzz.ir.program import Program
@@ -88,3 +88,24 @@ def test_strings_are_read_as_objects_and_files_without_arrays_refused(tmp_path: 
         arrays_in(read_values(tmp_path / "none.npz", "--data none"), "--data none")
     with pytest.raises(UsageError, match="--data gone: No such file"):
         arrays_in(read_values(tmp_path / "gone.npz", "--data gone"), "--data gone")
+
+
+def test_an_array_takes_no_more_memory_than_its_file_has(tmp_path: Path) -> None:
+    path = tmp_path / "labels.npy"
+    np.save(path, np.arange(6))
+    assert read_array(path, "--labels").tolist() == [*range(6)]
+    whole = path.read_bytes()
+    spoilt = {
+        "larger": whole.replace(b"(6,), }           ", b"(60000000000,), }"),
+        "open": whole.replace(b"(6,), }", b"(6,,, ("),
+        "cut": whole[:20],
+        "empty": b"",
+    }
+    for name, data in spoilt.items():
+        assert data != whole, name
+        path.write_bytes(data)
+        with pytest.raises(UsageError, match="--labels: not an npy file: "):
+            read_array(path, "--labels")
+    np.savez(tmp_path / "labels.npz", a=np.arange(6))
+    with pytest.raises(UsageError, match="but an npz of several"):
+        read_array(tmp_path / "labels.npz", "--labels")

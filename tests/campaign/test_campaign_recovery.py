@@ -13,6 +13,7 @@ import pytest
 from irfuzz.campaign.config import Layout
 from irfuzz.campaign.stored_findings.campaign_recovery import recover_campaign
 from irfuzz.errors import UsageError
+from irfuzz.store import database_recovery
 from irfuzz.store.database import Database, FindingRow, ProgramRow, Status
 
 pytestmark = pytest.mark.unit
@@ -84,7 +85,12 @@ def test_a_whole_campaign_is_copied_row_by_row(campaign: Path, tmp_path: Path) -
     database.close()
 
 
-def test_what_spoilt_pages_held_is_lost_and_nothing_else(campaign: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("each", [database_recovery.EACH, 1])
+def test_what_spoilt_pages_held_is_lost_and_nothing_else(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, each: int
+) -> None:
+    """Also if the steps over numbers grow from the second one on: they come back to the first row behind the page."""
+    monkeypatch.setattr(database_recovery, "EACH", each)
     whole = rows(campaign)
     path = Layout(campaign).database
     data = bytearray(path.read_bytes())
@@ -100,6 +106,18 @@ def test_what_spoilt_pages_held_is_lost_and_nothing_else(campaign: Path, tmp_pat
     assert "malformed" in found.why
     assert all(whole[digest] == row for digest, row in again.items())
     assert path.read_bytes() == data
+
+
+def test_a_table_without_its_root_is_given_up_and_the_others_are_kept(campaign: Path, tmp_path: Path) -> None:
+    path = Layout(campaign).database
+    with closing(sqlite3.connect(path)) as base:
+        (root,) = base.execute("select rootpage from sqlite_master where name = 'program'").fetchone()
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * PAGE : root * PAGE] = b"\xff" * PAGE
+    path.write_bytes(data)
+    found = {t.table: t for t in recover_campaign(campaign, tmp_path / "new").tables}
+    assert (found["program"].kept, found["program"].lost) == (0, database_recovery.MOST_ROWS + 1)
+    assert (found["finding"].kept, found["finding"].lost) == (2, 0)
 
 
 @pytest.mark.parametrize(

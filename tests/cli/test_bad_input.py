@@ -396,3 +396,15 @@ def test_a_wrong_file_of_an_operator_of_ones_own_is_bad_input(tmp_path: Path) ->
     one_line(ops(tmp_path / "none"), "IRFUZZ_OPS: expected folders of TOML files")
     (tmp_path / "Mine.toml").write_text('op = "Mine"\ndomain = "test.mine"\ndoc = "Mine-1"\n[odd]\n')
     one_line(ops(tmp_path), r"IRFUZZ_OPS: Mine\.toml: unknown key 'odd'")
+
+
+def test_a_shipped_file_of_an_operator_that_is_damaged_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "ops" / "ai.onnx").mkdir(parents=True)
+    (tmp_path / "ops" / "ai.onnx" / "Relu.toml").write_text('op = "Relu"\n[odd]\n')
+    words = "import sys; from pathlib import Path; from irfuzz import shipped_folders as shipped; "
+    words += "shipped.ops_dir = lambda: Path('ops'); from irfuzz.cli.main import main; sys.exit(main(['ops']))"
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", words], env=ENV, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    result = Result(ran.returncode, ran.stdout, ran.stderr)
+    one_line(result, r"ai\.onnx/Relu\.toml: unknown key 'odd'.*a file that irfuzz ships is damaged: install it again")

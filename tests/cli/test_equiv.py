@@ -90,6 +90,18 @@ def test_bad_input_ends_with_2(tmp_path: Path, capsys) -> None:
     assert not out.parent.exists()
 
 
+def test_a_model_that_is_missing_beside_others_ends_with_2_and_the_others_are_compared(tmp_path: Path, capsys) -> None:
+    model, empty = saved(PRODUCT, tmp_path), tmp_path / "empty"
+    empty.mkdir()
+    words = ["--targets", "reference", "--rewrites", "matmul-as-gemm", "--forms", "1", "--json"]
+    assert main(["equiv", model, str(tmp_path / "none.onnx"), str(empty), *words]) == 2
+    said = capsys.readouterr()
+    assert sum(json.loads(said.out)["forms"].values()) == 1
+    errors = [line for line in said.err.splitlines() if line.startswith("irfuzz: error")]
+    assert errors == [f"irfuzz: error: not compared, for the reason above: {tmp_path / 'none.onnx'} and 1 more"]
+    assert main(["equiv", str(tmp_path), *words]) == 0, "a folder has models, whatever else is in it"
+
+
 @pytest.mark.planted
 @pytest.mark.parametrize(("condition", "code"), [("1", 1), ("0", 0)])
 def test_the_branch_that_runs_is_rewritten_inside(condition: str, code: int, tmp_path: Path, capsys) -> None:

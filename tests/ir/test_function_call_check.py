@@ -51,6 +51,18 @@ def test_functions_that_double_forty_times_are_refused_at_once() -> None:
         Program.from_bytes(model(doubling, ("f40",)))
 
 
+@pytest.mark.parametrize(("count", "fits"), [(64, True), (65, False)])
+def test_functions_lie_in_one_another_up_to_a_depth(count: int, fits: bool) -> None:
+    """``f0`` is one level; each of the others calls the one before."""
+    inner = {f"f{i}": [f"f{i - 1}"] for i in range(1, count)} | {"f0": ["Relu"]}
+    data = model(inner, (f"f{count - 1}",))
+    if fits:
+        assert len(Program.from_bytes(data).model.functions) == count
+    else:
+        with pytest.raises(InvalidProgram, match="lie in one another 65 deep; expected at most 64"):
+            Program.from_bytes(data)
+
+
 def test_the_limit_counts_calls_and_what_they_stand_for(monkeypatch: pytest.MonkeyPatch) -> None:
     data = model({"f": ["g", "g"], "g": ["Relu"] * 20})  # g: 20; f: its 2 calls and twice 20; the model: 1 and 42
     monkeypatch.setattr(function_call_check, "MOST_NODES", 43)

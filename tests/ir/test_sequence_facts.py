@@ -38,6 +38,7 @@ CASES: list[tuple[str, Fact]] = [
     ("v = SplitToSequence <axis = -1, keepdims = 0> (x)", SequenceFact(TensorFact(F, (3,)), 4)),
     ("v = SplitToSequence <axis = 1> (x, two)", SequenceFact(TensorFact(F, (3, 2)), 2)),
     ("v = SplitToSequence(x, two)", SequenceFact(TensorFact(F, (None, 4)), 2)),
+    ("t = Relu(x) v = SplitToSequence(t, nine)", SequenceFact(TensorFact(F, (3, 4)), 1)),
     ("v = SplitToSequence <axis = 1> (x, uneven)", SequenceFact(TensorFact(F, (3, None)), 2)),
     ("s = SplitToSequence(x) p = SequenceAt(s, two) v = Identity(p)", TensorFact(F, (1, 4))),
     ("s = SplitToSequence(x) v = SequenceLength(s)", number(3)),
@@ -56,7 +57,8 @@ CASES: list[tuple[str, Fact]] = [
 
 def program_of(body: str, opset: int = 17) -> Program:
     text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
-    g (float[3, 4] x) => (float[3, 4] k) <int64 two = {{2}}, int64[2] uneven = {{1, 3}}, int64[1] one = {{1}}>
+    g (float[3, 4] x) => (float[3, 4] k) <int64 two = {{2}}, int64 nine = {{9}},
+    int64[2] uneven = {{1, 3}}, int64[1] one = {{1}}>
     {{ {body} k = Relu(x) }}"""
     return Program.from_proto(parser.parse_model(text))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 
 import ml_dtypes
 import numpy as np
@@ -82,3 +83,47 @@ def test_pickled_members_are_refused() -> None:
     np.savez(buffer, a=np.array([{"any": "object"}], dtype=object))
     with pytest.raises(InvalidProgram):
         unpack(buffer.getvalue())
+
+
+def _archive(member: bytes, kind: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", kind) as archive:
+        archive.writestr("x.npy", member)
+    return made.getvalue()
+
+
+def _npy(shape: tuple[int, ...], data: bytes) -> bytes:
+    made = io.BytesIO()
+    np.lib.format.write_array_header_1_0(made, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return made.getvalue() + data
+
+
+@pytest.mark.unit
+def test_a_header_that_says_more_than_there_is_takes_no_memory() -> None:
+    assert unpack(_archive(_npy((2,), bytes(16))))["x"].shape == (2,)
+    with pytest.raises(InvalidProgram, match=r"its header says \d+ bytes, more than the \d+ of it"):
+        unpack(_archive(_npy((1 << 40, 1 << 20), bytes(16))))
+
+
+@pytest.mark.unit
+def test_an_archive_that_unpacks_to_far_more_than_it_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irfuzz.store.npz_tensors.UNPACKED", 1 << 10)
+    packed = _archive(_npy((1 << 17,), bytes(1 << 20)))
+    with pytest.raises(InvalidProgram, match="bytes unpack to 10487"):
+        unpack(packed, "x.npz")
+    assert unpack(_archive(_npy((1 << 17,), bytes(1 << 20)), zipfile.ZIP_STORED))["x"].size == 1 << 17
+
+
+@pytest.mark.unit
+def test_spoilt_bytes_of_an_archive_are_refused() -> None:
+    packed = _archive(_npy((4,), np.random.default_rng(0).bytes(32)))
+    refused = 0
+    for place in range(len(packed)):
+        for bit in (1, 128):
+            spoilt = bytearray(packed)
+            spoilt[place] ^= bit
+            try:
+                unpack(bytes(spoilt))
+            except InvalidProgram:
+                refused += 1
+    assert refused > len(packed)

@@ -171,9 +171,8 @@ def _tolerance(text: str) -> tuple[str, float]:
 
 
 def _labels(args: argparse.Namespace, model: LoadedModel) -> GroundTruth | None:
-    import numpy as np
-
     from irfuzz.api.ground_truth_labels import GroundTruth
+    from irfuzz.api.npz_sample_reading import read_array
 
     if args.labels is None:
         for flag in ("metric", "output", "threshold", "share"):
@@ -185,8 +184,5 @@ def _labels(args: argparse.Namespace, model: LoadedModel) -> GroundTruth | None:
     if str(args.labels) in model.said.more and not args.labels.exists():
         truth = model.said.more[str(args.labels)]
     else:
-        try:
-            truth = np.asarray(np.load(args.labels, allow_pickle=False))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"--labels {args.labels}: neither an npy file nor an array of the data: {error}") from None
+        truth = read_array(args.labels, f"--labels {args.labels}: no array of the data has that name")
     return GroundTruth(truth, args.output, args.metric, args.threshold, args.share)

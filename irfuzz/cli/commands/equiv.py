@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.interrupt_handling import telling
-from irfuzz.cli.model_reading_and_output_checks import seeds_of, writable_folder
+from irfuzz.cli.model_reading_and_output_checks import given_in_vain, seeds_of, writable_folder
 from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, whole
 from irfuzz.cli.progress_display import UpdateDisplay
 from irfuzz.errors import UsageError
-from irfuzz.report.terminal_text_cleaning import printable
+from irfuzz.report.terminal_text_cleaning import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,8 @@ ABOUT = """Rewrite models into forms that compute the same, and compare each for
 Also runs each model in other ways: optimised, sparse, from a data set, saved and loaded (EAGLE's rules 1, 8, 11, 16).
 Needs no second component. What differs by more than rounding explains, or is refused only when optimised, is printed
 with the rewrite and the operator. Of If, Loop, Scan and functions, what runs is written out and rewritten too.
-Exit code: 0 nothing differs, 1 something does, 2 wrong usage or bad input, or no target runs any model."""
+Exit code: 0 nothing differs, 1 something does, 2 wrong usage or bad input, or no target runs any model. Of several
+models those that can be read are compared; one that cannot is named, and the exit code is 2 if nothing differs."""
 EXAMPLES = """examples:
   irfuzz equiv model.onnx
   irfuzz equiv seeds --targets 'ort:all,torch:eager' --chain 4 --forms 50
@@ -119,7 +121,11 @@ def run(args: argparse.Namespace) -> int:
             progress=tell,
         )
     show(report)
-    return int(bool(report.contradictions))
+    lacking = given_in_vain(args.models, programs)
+    if lacking:
+        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        print(f"irfuzz: error: not compared, for the reason above: {one_line(str(lacking[0]))}{more}", file=sys.stderr)
+    return 1 if report.contradictions else 2 if lacking else 0
 
 
 def _list(args: argparse.Namespace, programs: Iterable[Program] | None) -> None:

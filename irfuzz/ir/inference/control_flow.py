@@ -35,6 +35,8 @@ def infer_control_flow(inference: Inference, node: ir.Node, inputs: Inputs, wher
         _infer_bodies_blind(inference, node, where, depth)
         return outputs_of(node, inputs, where)
     found = rule(inference, node, inputs, where, depth)
+    if len(found) < len(node.outputs):
+        raise InvalidProgram(f"{where}: {len(node.outputs)} outputs, but its body gives {len(found)}")
     return (list(found) + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
 
 
@@ -154,12 +156,18 @@ def _stack(fact: Fact, size: Dim) -> Fact:
 
 def _scan(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth: int) -> Sequence[Fact]:
     body = _body(node, "body", where)
-    count = node.attributes["num_scan_inputs"].as_int() if "num_scan_inputs" in node.attributes else 0
-    if not 0 < count <= len(inputs) or node.version == 8 or len(body.inputs) != len(inputs):
+    if "num_scan_inputs" not in node.attributes or inference.opset("") < 9:
         # Opset 8 has a batch dimension and an optional length input of its own.
         return [UNTYPED] * len(node.outputs)
+    count = node.attributes["num_scan_inputs"].as_int()
+    if not 0 < count <= len(inputs):
+        raise InvalidProgram(f"{where}: num_scan_inputs is {count}; expected 1 to {len(inputs)}, the number of inputs")
+    if len(body.outputs) < len(inputs) - count:
+        raise InvalidProgram(
+            f"{where}: body gives {len(body.outputs)} outputs, fewer than the {len(inputs) - count} states"
+        )
     states = [_without_values(f) for f in inputs[: len(inputs) - count]]
-    axes = _axes(node, "scan_input_axes", count)
+    axes = _axes(node, "scan_input_axes", count, where)
     slices: list[Fact] = []
     length: Dim = None
     for fact, axis in zip(inputs[len(states) :], axes, strict=True):
@@ -175,13 +183,16 @@ def _scan(inference: Inference, node: ir.Node, inputs: Inputs, where: str, depth
 
     stable, outputs = _until_stable(states, turn, where)
     scanned = outputs[len(stable) :]
-    out_axes = _axes(node, "scan_output_axes", len(scanned))
+    out_axes = _axes(node, "scan_output_axes", len(scanned), where)
     return [*stable, *(_insert(f, a, length) for f, a in zip(scanned, out_axes, strict=True))]
 
 
-def _axes(node: ir.Node, name: str, count: int) -> Sequence[int]:
+def _axes(node: ir.Node, name: str, count: int, where: str) -> Sequence[int]:
     attr = node.attributes.get(name)
-    return [0] * count if attr is None else list(attr.as_ints())
+    axes = [0] * count if attr is None else list(attr.as_ints())
+    if len(axes) != count:
+        raise InvalidProgram(f"{where}: {name} has {len(axes)} axes; expected {count}")
+    return axes
 
 
 def _insert(fact: Fact, axis: int, size: Dim) -> Fact:

@@ -68,24 +68,21 @@ def _split(attrs: Mapping[str, Any], inputs: Inputs, found: Fact) -> Fact:
         keeps = attrs.get("keepdims", 1)
         elem = TensorFact(data.dtype, (*before, *((1,) if keeps else ()), *after))
         return SequenceFact(elem, size if type(size) is int else None)
-    sizes = _part_sizes(parts, size)
-    if sizes is None:
-        return SequenceFact(TensorFact(data.dtype, (*before, None, *after)))
-    part = sizes[0] if len(set(sizes)) == 1 else None
-    return SequenceFact(TensorFact(data.dtype, (*before, part, *after)), len(sizes))
+    part, count = _parts(parts, size)
+    return SequenceFact(TensorFact(data.dtype, (*before, part, *after)), count)
 
 
-def _part_sizes(parts: Fact, size: Dim) -> list[int] | None:
-    """Sizes of the parts, if all are known; a scalar is the size of all but perhaps the last one."""
-    if not isinstance(parts, TensorFact) or not parts.known or parts.value is None:
-        return None
+def _parts(parts: Fact, size: Dim) -> tuple[int | None, int | None]:
+    """The size that all parts have, and how many there are; a scalar is the size of all but perhaps the last one."""
+    if not isinstance(parts, TensorFact) or not parts.known or not parts.value:
+        return None, None
     given = [int(e) for e in parts.value if e is not None]
     if parts.shape != ():
-        return given or None
+        return given[0] if len(set(given)) == 1 else None, len(given)
     if type(size) is not int or given[0] <= 0 or size == 0:
-        return None
+        return None, None
     whole, rest = divmod(size, given[0])
-    return [given[0]] * whole + ([rest] if rest else [])
+    return given[0] if not rest else rest if not whole else None, whole + bool(rest)
 
 
 def _at(attrs: Mapping[str, Any], inputs: Inputs, found: Fact) -> Fact:

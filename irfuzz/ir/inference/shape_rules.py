@@ -8,12 +8,14 @@ from typing import Any, TypeAlias
 
 import onnx_ir as ir
 
+from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Element, Fact, TensorFact
 
 Shape: TypeAlias = tuple[Dim, ...]
 Inputs: TypeAlias = tuple[Fact | None, ...]
 ShapeRule: TypeAlias = Callable[[Mapping[str, Any], Inputs, int], "Shape | None"]
-"""``(attributes, input facts, opset) -> shape of output 0``, or ``None`` where nothing is known."""
+"""``(attributes, input facts, opset) -> shape of output 0``, or ``None`` if nothing is known. It raises
+``InvalidProgram`` for attributes that no input fits and that ONNX lets pass."""
 
 
 def tensor(inputs: Inputs, index: int) -> TensorFact | None:
@@ -316,6 +318,17 @@ def _one_hot(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | No
     return (*indices.shape[:axis], size, *indices.shape[axis:])
 
 
+def _transpose(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
+    data, order = tensor(inputs, 0), attrs.get("perm")
+    if data is None or data.shape is None:
+        return None
+    if order is None:
+        return data.shape[::-1]
+    if sorted(order) != list(range(len(data.shape))):
+        raise InvalidProgram(f"Transpose: perm is {list(order)}; expected each of the {len(data.shape)} axes once")
+    return tuple(data.shape[axis] for axis in order)
+
+
 def _as_first(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None:
     data = tensor(inputs, 0)
     return None if data is None else data.shape
@@ -376,6 +389,7 @@ SHAPE_RULES: Mapping[str, ShapeRule] = {
     "Compress": _compress,
     "MaxUnpool": _max_unpool,
     "STFT": _stft,
+    "Transpose": _transpose,
     **dict.fromkeys(("MeanVarianceNormalization", "GroupNormalization"), _as_first),
 }
 

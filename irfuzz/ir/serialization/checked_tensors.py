@@ -46,14 +46,23 @@ def array_tensor(array: np.ndarray, dtype: ir.DataType | None = None, name: str 
     return ir.Tensor(array, dtype=dtype, name=name)
 
 
+MOST_ELEMENTS = 1 << 58
+"""Of a tensor whose zeros are left out: NumPy counts strides in bytes of an int64, also of arrays without elements."""
+
+MOST_DENSE = 512 << 20
+"""Bytes of a sparse tensor with its zeros: a few bytes of a file may say any number."""
+
+
 def element_count(dims: Sequence[int]) -> int:
     """Number of elements of a tensor with these sizes; 1 for a scalar, which has none.
 
     Raises:
-        InvalidProgram: a size is negative.
+        InvalidProgram: a size is negative, or together they are more than can be counted in bytes, though one is 0.
     """
     if any(d < 0 for d in dims):
         raise InvalidProgram(f"tensor has a negative size in {list(dims)}; sizes of stored tensors are at least 0")
+    if math.prod(d for d in dims if d) > MOST_ELEMENTS:
+        raise InvalidProgram(f"tensor has the sizes {list(dims)}; expected at most {MOST_ELEMENTS} without those of 0")
     return math.prod(dims)
 
 
@@ -214,8 +223,9 @@ def _check_sparse(proto: onnx.SparseTensorProto) -> None:
 
 def _dense(proto: onnx.SparseTensorProto) -> np.ndarray:
     dims = tuple(proto.dims)
-    if byte_count(proto.values.data_type, dims) > MAX_BYTES:
-        raise InvalidProgram(f"sparse tensor '{proto.values.name}' of sizes {list(dims)} is over 2 GiB when dense")
+    if byte_count(proto.values.data_type, dims) > MOST_DENSE:
+        size = f"over {MOST_DENSE >> 20} MiB when dense"
+        raise InvalidProgram(f"sparse tensor '{proto.values.name}' of sizes {list(dims)} is {size}")
     values = ir.TensorProtoTensor(proto.values).numpy()
     indices = ir.TensorProtoTensor(proto.indices).numpy()
     limit = np.array(dims, dtype=np.int64) if indices.ndim == 2 else np.int64(math.prod(dims))

@@ -2,7 +2,8 @@
 
 ONNX forbids that a function calls itself, directly or through others (IR specification, "Model Local Functions"). It
 does not say how much functions may stand for: forty of them, each of which calls the one before twice, are a trillion
-nodes in three kilobytes.
+nodes in three kilobytes. Nor does it say how deep calls may lie in one another, and runtimes, onnx and irfuzz go down
+them by recursion.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.ir.subgraphs import nodes_within
+from irfuzz.ir.subgraphs import bodies_of, nodes_within
 
 Name = tuple[str, str, str]
 """Domain, name and overload."""
@@ -22,9 +23,12 @@ Name = tuple[str, str, str]
 MOST_NODES = 1_000_000
 """Nodes that a model may stand for when all calls are written out; onnx and runtimes look at each of them."""
 
+MOST_LEVELS = 64
+"""Calls and bodies that may lie in one another where functions are called; exporters come to a dozen."""
+
 
 def check_calls(graph: ir.Graph, functions: Mapping[Name, ir.Function]) -> None:
-    """See that no function calls itself, and that neither one nor the graph stands for too many nodes.
+    """See that no function calls itself, and that neither one nor the graph stands for too many nodes or levels.
 
     Raises:
         InvalidProgram: one does; of those that call themselves the message names the way.
@@ -47,6 +51,19 @@ def check_calls(graph: ir.Graph, functions: Mapping[Name, ir.Function]) -> None:
             "functions of the model call each other so often that it stands for about "
             f"10^{int(math.log10(size))} nodes; expected at most {MOST_NODES:,}"
         )
+    levels: dict[Name, int] = {}
+    for name in order:
+        levels[name] = _levels(functions[name], levels)
+    if (deepest := max(_levels(graph, levels), *levels.values())) > MOST_LEVELS:
+        raise InvalidProgram(
+            f"functions and bodies of the model lie in one another {deepest} deep; expected at most {MOST_LEVELS}"
+        )
+
+
+def _levels(nodes: Iterable[ir.Node], levels: Mapping[Name, int]) -> int:
+    """How deep bodies, and functions of known depth, lie in one another below some nodes."""
+    inner = [1 + levels[name] for node in nodes if (name := node.op_identifier()) in levels]
+    return max((*inner, *(1 + _levels(body, levels) for node in nodes for body in bodies_of(node))), default=0)
 
 
 def _all(nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:

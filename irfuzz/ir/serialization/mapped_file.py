@@ -9,6 +9,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from irfuzz.errors import InvalidProgram
+
 
 @dataclass(frozen=True, slots=True)
 class FileSpan:
@@ -40,8 +42,14 @@ class MappedFile(mmap.mmap):
         Args:
             file: open for reading, as bytes.
             path: of the file; symbolic links in it are resolved.
+
+        Raises:
+            InvalidProgram: it is larger than what may be mapped.
         """
-        made = cls(file.fileno(), 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+        try:
+            made = cls(file.fileno(), 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+        except OSError as error:
+            raise InvalidProgram(f"the file cannot be mapped: {error.strerror}") from None
         made.path = path.resolve()
         return made
 

@@ -17,6 +17,7 @@ from irfuzz.ir.serialization.preserved_unsupported_fields import FREE_INITIALIZE
 from irfuzz.ir.subgraphs import Mapping, copy_nodes, copy_value, hint_of
 from irfuzz.ir.value import fact_of, new_value
 from irfuzz.mutate.editing.convex_regions import same_type
+from irfuzz.mutate.editing.drawn_constant_limit import drawable
 from irfuzz.mutate.editing.node_inserter import Inserter
 
 if TYPE_CHECKING:
@@ -210,9 +211,12 @@ def stand_in(inserter: Inserter, fact: TensorFact, choices: Choices) -> ir.Value
         inserter: in whose program it is stored.
         fact: all of whose sizes are numbers.
         choices: draw the elements.
+
+    Raises:
+        InvalidProgram: there are more elements than ``drawable`` allows.
     """
-    shape = fact.static_shape
-    assert shape is not None
+    assert fact.static_shape is not None
+    shape = drawable(fact.static_shape)
     rng = np.random.default_rng(choices.seed())
     kind = fact.dtype.numpy()
     if choices.boolean(0.3):

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from irfuzz.choices import Choices
 from irfuzz.facts import TensorFact
 from irfuzz.ir.evaluation.stress_numbers import real, whole
+from irfuzz.mutate.editing.drawn_constant_limit import drawable
 from irfuzz.mutate.editing.mutation_sites import is_exact_input
 from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.mutate.editing.operator_type_portability import INTEGER_LIMITS
@@ -101,10 +102,13 @@ def random_array(plan: SampledInput, seed: int, nonzero: bool = False) -> np.nda
     of a scale that keeps sums near 1, and now and then of all scales (``irfuzz.ir.evaluation.stress_numbers``).
 
     Weights of rank 2 and more are normal with deviation ``1 / sqrt(fan in)`` (He et al. 2015 without the factor 2).
+
+    Raises:
+        InvalidProgram: there are more elements than ``drawable`` allows.
     """
     rng = np.random.default_rng(seed)
     dtype = plan.fact.dtype
-    shape = plan.fact.static_shape or ()
+    shape = drawable(plan.fact.static_shape or ())
     kind = dtype.numpy()
     if dtype is ir.DataType.STRING:
         return np.asarray(np.array(_TEXTS, dtype=object)[rng.integers(0, len(_TEXTS), shape)], dtype=object)

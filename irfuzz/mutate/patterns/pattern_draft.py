@@ -12,6 +12,7 @@ import onnx_ir as ir
 
 from irfuzz.choices import Choices
 from irfuzz.facts import Dim, TensorFact
+from irfuzz.mutate.editing.drawn_constant_limit import drawable
 from irfuzz.mutate.editing.operator_type_portability import INTEGER_LIMITS
 from irfuzz.mutate.patterns.pattern_file_reader import (
     PERMUTATIONS,
@@ -299,8 +300,11 @@ def filled(fill: str, shape: tuple[int, ...], dtype: ir.DataType, choices: Choic
         shape: of the new array.
         dtype: its element type.
         choices: give the seed, which zeros and ones do not need.
+
+    Raises:
+        InvalidProgram: there are more elements than ``drawable`` allows.
     """
-    kind = dtype.numpy()
+    kind, shape = dtype.numpy(), drawable(shape)
     if fill in ("zeros", "ones"):
         return np.full(shape, fill == "ones").astype(kind)
     rng = np.random.default_rng(choices.seed())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
+from irfuzz.mutate.editing.drawn_constant_limit import MOST_DRAWN
 from irfuzz.mutate.editing.mutation_sites import tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.rewrite.node_operands import attrs_of, operand, pair, shape_of, spatial_axes
@@ -141,7 +143,12 @@ def _per_group(inserter: Inserter, node: ir.Node, choices: Choices) -> ir.Value:
 
 
 def _dilated(program: Program, node: ir.Node) -> bool:
-    return max(attrs_of(node).get("dilations", [1])) > 1
+    """Dilated, and not so far that the kernel with zeros could not be held."""
+    dilations, weights = attrs_of(node).get("dilations", [1]), shape_of(program, node.inputs[1])
+    if max(dilations) == 1 or len(weights) != len(dilations) + 2:
+        return False
+    sizes = [(k - 1) * d + 1 for k, d in zip(weights[2:], dilations, strict=True)]
+    return math.prod((*weights[:2], *sizes)) <= MOST_DRAWN
 
 
 def _dilated_computed(program: Program, node: ir.Node) -> bool:

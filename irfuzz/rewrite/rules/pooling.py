@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from irfuzz.choices import Choices
+from irfuzz.mutate.editing.drawn_constant_limit import MOST_DRAWN
 from irfuzz.mutate.editing.mutation_sites import tensor_fact
 from irfuzz.mutate.editing.node_inserter import Inserter
 from irfuzz.rewrite.node_operands import FLOATS, attrs_of, operand, shape_of, spatial_axes
@@ -46,6 +47,9 @@ def _averaged(program: Program, node: ir.Node) -> bool:
     """Padded, without the windows beyond the end that ``ceil_mode`` adds, and with an element in each window."""
     if program.opset < 11 or not _float(program, node) or attrs_of(node).get("ceil_mode", 0):
         return False
+    results = shape_of(program, node.outputs[0])[2:]
+    if any(r * k > MOST_DRAWN for r, k in zip(results, kernel_of(program, node), strict=False)):
+        return False  # the places that are counted could not be held
     return any(pads_of(program, node)) and bool(_counts(program, node).min() > 0)
 
 

@@ -16,6 +16,9 @@ from irfuzz.spec.sampling.value_drawing import DrawFailed, FeatureWeights, Impos
 
 ATTEMPTS = 12
 
+MOST_BESIDE = 1 << 24
+"""Elements of a new input that is drawn beside a given one, however large that is."""
+
 
 def sample_call(
     spec: OpSpec,
@@ -40,7 +43,7 @@ def sample_call(
         choices: every draw is recorded there.
         seen: what was covered before; unseen attribute values and element types are preferred.
         max_elements: bound on the elements of each new input, and of the output if the overlay can tell its size (or
-            twice the largest given input, if that is more).
+            twice the largest given input, if that is more and at most ``MOST_BESIDE``).
         plain: leave out nearly everything that may be left out, as most calls in the wild do.
         unusual: what calls in the wild rarely have: ``scalar`` or ``empty`` inputs, if nothing else is said of their
             sizes, and with either results that are dull as a rule.
@@ -54,7 +57,7 @@ def sample_call(
     sizes = [f.size() for f in given.values() if isinstance(f, TensorFact)]
     if any(s is None for s in sizes):
         return None
-    limit = max(max_elements, 2 * max((s for s in sizes if s is not None), default=0))
+    limit = max(max_elements, min(MOST_BESIDE, 2 * max((s for s in sizes if s is not None), default=0)))
     try:
         _check_given(spec, given)
         for _ in range(ATTEMPTS):
