@@ -72,8 +72,7 @@ class PluginAdapter:
         Raises:
             UsageError: it is no tuple or list of words that a sandbox knows and paths.
         """
-        place, _, name = self.source.rpartition(":")
-        path = Path(self.folder, place) if place.endswith(".py") else self._module_file(place)
+        path, name = self.file, self.source.rpartition(":")[2]
         try:
             tree = ast.parse(path.read_bytes()) if path is not None else None
         except (OSError, SyntaxError, ValueError):
@@ -82,6 +81,12 @@ class PluginAdapter:
             if isinstance(statement, ast.ClassDef) and statement.name == name:
                 return _said_in(statement, self.name)
         return ()
+
+    @property
+    def file(self) -> Path | None:
+        """The file with the class, which need not be there if a path names it; ``None`` if a module has none."""
+        place = self.source.rpartition(":")[0]
+        return Path(self.folder, place) if place.endswith(".py") else self._module_file(place)
 
     def _module_file(self, module: str) -> Path | None:
         """The file of a module, which is found without running its packages; ``None`` if it has none."""
