@@ -24,6 +24,7 @@ from irfuzz.cli.commands import (
     findings,
     fuzz,
     generate,
+    init,
     mutate,
     ops,
     reduce,
@@ -73,6 +74,7 @@ class CommandModule(Protocol):
 
 _MODULES = (
     fuzz,
+    init,
     reduce,
     findings,
     mutate,
