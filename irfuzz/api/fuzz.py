@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from irfuzz.api.default_settings import FUZZ_HUNT, FUZZ_MEMORY, FUZZ_SEARCH, FUZZ_SHORT, FUZZ_SLOW_SHARE
+from irfuzz.api.default_settings import (
+    FUZZ_HUNT,
+    FUZZ_MEMORY,
+    FUZZ_PROBE,
+    FUZZ_PROBE_SHARE,
+    FUZZ_SEARCH,
+    FUZZ_SHORT,
+    FUZZ_SLOW_SHARE,
+)
 from irfuzz.api.fuzz_report import FuzzReport, report_of
 from irfuzz.api.loaded_model import Inputs, Model, all_loaded, all_programs, by_key
 from irfuzz.api.mutation_request_check import known_mutators, refuse_unmutable
@@ -19,6 +27,7 @@ from irfuzz.api.target_selection import run_layers
 from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, usual_sprouts
 from irfuzz.campaign.stored_findings.release_bisection import bisect_all
+from irfuzz.embed.element_type_filter import DType, element_type
 from irfuzz.errors import UsageError
 from irfuzz.execute.large_model_limits import memory_for
 from irfuzz.execute.run_types import Target
@@ -27,7 +36,8 @@ from irfuzz.execute.versions.releases import few_variants, read_range, versions_
 from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline, read_baseline
 from irfuzz.findings.disposition import FailOn
 from irfuzz.mutate.model_interface.import_domain import known_domains
-from irfuzz.spec import load_specs
+from irfuzz.mutate.user_mutation_constraints import Constraints
+from irfuzz.spec import full_name, load_specs, split_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,11 @@ class FuzzOptions:
         baseline: file of findings that are no news (``irfuzz findings baseline`` writes it).
         replay: folders of campaigns or findings whose scripts run first, for half of the time at most: one that shows
             and of which nothing is decided fails as a new one does, and one that does not show any more fails nothing.
+        ops: names of the only operators that programs have, besides ``Constant``. Default: all.
+        dtypes: the only element types of a program's inputs and of what it computes. Default: all.
+        max_rank: of any value. Default: no limit.
+        learn: find out first, and go on to learn, what targets refuse (classes of the caller's if there are some, else
+            converters, else all but the reference evaluator), and draw only what they take.
     """
 
     mutators: Sequence[str] | None = None
@@ -79,6 +94,10 @@ class FuzzOptions:
     fail_on: str = "new"
     baseline: str | Path | None = None
     replay: Sequence[str | Path] = ()
+    ops: Sequence[str] | None = None
+    dtypes: Sequence[DType] = ()
+    max_rank: int | None = None
+    learn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +193,17 @@ def fuzz(
     config = setup.config
     if options.memory is None:
         config = replace(config, memory=memory_for((model.program for model in given), config.memory))
-    seeds = all_programs(given, samples_too=True, observer=progress)
     replayed, seconds = _replayed_first(setup, options, seconds, progress)
     with Campaign(out, config) as campaign:
-        for model, seed in zip(given, seeds, strict=True):
+        new = [model for model in given if model.said.spec or not campaign.was_given(model.program.digest)]
+        seeds = all_programs(new, samples_too=True, observer=progress) if new else []
+        for model, seed in zip(new, seeds, strict=True):
             name = model.name if model.path is None else model.path.name
             campaign.add_seed(name, seed, model.said.spec, given=model.program.digest)
-        progress(Update("starting"))
+        if config.learn:
+            seconds -= _ask(campaign, setup, seconds, progress)
+        before = campaign.progress(time.monotonic(), campaign.programs(), 0)
+        progress(Update("starting", so_far=lambda: setup.report(campaign, before, replayed)))
 
         def watch(so_far: CampaignProgress) -> None:
             progress(Update("fuzzing", so_far=lambda: setup.report(campaign, so_far, replayed)))
@@ -193,6 +216,21 @@ def fuzz(
         if report.exit_code == 0 and not report.interrupted:
             _see_that_one_was_judged(report, programs)
     return report
+
+
+def _ask(campaign: Campaign, setup: CampaignSetup, seconds: float, progress: Observer[FuzzReport]) -> float:
+    """Find out what targets refuse, unless it is known; returns the seconds that it took."""
+    from irfuzz.campaign.targets.refusal_probe import probe_targets
+
+    began = time.monotonic()
+    doing = "asking targets what they take"
+    progress(Update(doing))
+    result = probe_targets(
+        campaign.database, setup.config, setup.targets, min(FUZZ_PROBE, seconds * FUZZ_PROBE_SHARE),
+        lambda done: progress(Update(doing, done=done, unit="programs")),
+    )  # fmt: skip
+    progress(Update(remark="known already: what targets take" if result is None else str(result)))
+    return time.monotonic() - began
 
 
 def with_versions(
@@ -344,12 +382,17 @@ def _fit_equiv(options: FuzzOptions) -> None:
         "hunt": options.hunt is not None,
         "slow-share": options.slow_share is not None,
         "python-coverage": options.python_coverage,
+        "learn": options.learn,
+        "ops": options.ops is not None,
+        "dtypes": bool(options.dtypes),
+        "max-rank": options.max_rank is not None,
     }
     for name, there in given.items():
         if there:
             raise UsageError(
                 f"{name}: has no meaning with --equiv, which draws parents by what is new in them, steers no inputs, "
-                "and runs every target that is named on every program; leave it out"
+                "runs every target that is named on every program, and rewrites to whatever computes the same; leave "
+                "it out"
             )
 
 
@@ -364,6 +407,8 @@ def _config(out: Path, targets: Sequence[str] | None, seconds: float, options: F
     names, share = None if targets is None else tuple(targets), options.slow_share
     mutators = known_mutators(options.mutators)
     domains = known_domains(load_specs(), options.domains) if options.domains else ()
+    ops = None if options.ops is None else frozenset(full_name(*split_name(op)) for op in options.ops)
+    Constraints(ops).check(())
     try:
         return Config(
             seed=seed,
@@ -381,6 +426,10 @@ def _config(out: Path, targets: Sequence[str] | None, seconds: float, options: F
             slow_share=share if share is not None else FUZZ_SLOW_SHARE * (seconds >= FUZZ_SHORT),
             hunt=FUZZ_HUNT if options.hunt is None else options.hunt,
             python_coverage=options.python_coverage,
+            ops=None if ops is None else tuple(sorted(ops)),
+            dtypes=tuple(sorted({element_type(dtype).name.lower() for dtype in options.dtypes})),
+            max_rank=options.max_rank,
+            learn=options.learn,
         )
     except UsageError as error:
         raise UsageError(str(error).removeprefix("--")) from None

@@ -13,6 +13,8 @@ from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.job_processes import JobDeath
 from irfuzz.campaign.targets import compared_program_counts
+from irfuzz.campaign.targets.drawn_calls import LEFT_OUT
+from irfuzz.campaign.targets.refusal_learning import ASKED, REFUSED
 from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
 from irfuzz.execute.run_types import Exit
 from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline
@@ -58,6 +60,7 @@ class FuzzReport:
         baseline: findings that the project knows.
         starting_targets: seconds for which jobs have waited for targets that do not come to their start, by name.
         unanswered: seconds for which jobs have waited for answers of components, by name.
+        looked_into: what jobs look into now, in a few words.
         replayed: what the scripts of stored findings said before the campaign began.
     """
 
@@ -79,6 +82,7 @@ class FuzzReport:
     baseline: FindingBaseline = NO_BASELINE
     starting_targets: Mapping[str, float] = field(default_factory=dict[str, float])
     unanswered: Mapping[str, float] = field(default_factory=dict[str, float])
+    looked_into: tuple[str, ...] = ()
     replayed: tuple[ReplayedFinding, ...] = ()
 
     @property
@@ -169,6 +173,7 @@ def report_of(
         baseline,
         campaign.starting(),
         campaign.unanswered(),
+        tuple(campaign.looked_into()),
         replayed,
     )
 
@@ -336,6 +341,9 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
         width = max(map(len, ends))
         lines = [f"  of {counts.get('runs', 0)} runs not ok:"]
         lines += [f"    {target:<{width}}  {', '.join(told)}" for target, told in ends.items()]
+    for name in (name.removesuffix(f" {ASKED}") for name in counts if name.endswith(f" {ASKED}")):
+        refused, asked = counts.get(f"{name} {REFUSED}", 0), counts[f"{name} {ASKED}"]
+        lines.append(f"  {name} refused {refused} of {asked} runs of valid programs")
     told = {
         "repeated": "disagreements were those of known findings",
         "suspects repeated": "suspects were like others that had been looked into",
@@ -345,6 +353,7 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
         "failed in triage": "are kept as not replayed, since irfuzz failed each time that it looked into them",
         "untriaged": "were not looked into, for want of time, and wait for the next run",
         "unmutated": "programs could not be mutated",
+        LEFT_OUT: "seeds were left out, as they are beyond what is to be drawn",
         "no inputs": "programs got no inputs",
         "spared": "runs were spared, of targets that hung on another mutant of the same seed",
         "skipped after a death": "programs were left out because irfuzz died at them",

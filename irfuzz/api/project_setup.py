@@ -119,7 +119,7 @@ def set_up_project(
 def _settings(target: str | None, targets: Sequence[str] | None) -> str:
     """The text of ``irfuzz.toml``; JSON's texts and lists are TOML's, too."""
     values: dict[str, Any] = {"seeds": [SEEDS]}
-    values |= {"target": [target]} if target else {}
+    values |= {"target": [target], "learn": True} if target else {}
     values |= {"targets": [*targets]} if targets else {}
     lines = [f"{key} = {json.dumps(value)}" for key, value in {**values, "baseline": BASELINE}.items()]
     return "\n".join(["# Flags of `irfuzz fuzz`, by their long names.", "[fuzz]", *lines, ""])

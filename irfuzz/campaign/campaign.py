@@ -47,6 +47,9 @@ PATIENCE_ASKED = 1.0
 """The same when a person waits for the end; what is in flight then runs again when the campaign goes on."""
 
 
+GIVEN = "given seeds"
+"""Key of the setting with the digests of the seeds as they were given."""
+
 NOTHING_SAID = InputSpec()
 
 
@@ -123,6 +126,7 @@ class Campaign:
         self._jobs = Processes(self.layout, self._folder.lock, lambda number: self.database.tally(number)[1])
         self._faults = InternalErrorStore(self.layout.internal, self.database.blobs)
         self._found: dict[int, Finding] = {}
+        self._given: set[str] = set(json.loads(self.database.settings().get(GIVEN) or "[]"))
         self._covered = JointCoverage(self.database)
 
     def __enter__(self) -> Self:
@@ -179,11 +183,24 @@ class Campaign:
         """
         if spec.samples:
             self._folder.make(self.layout.samples)
-        if not remember(self.database, self.layout, name, program, spec, given or program.digest):
+        given = given or program.digest
+        taken = remember(self.database, self.layout, name, program, spec, given)
+        if not self.was_given(given):
+            self._given.add(given)
+            self.database.set(GIVEN, json.dumps(sorted(self._given)))
+        if not taken:
             return
         data = self.database.programs.seed(program)
         trace = Trace.of_seed(program, name).to_text()
         self.database.add_program(ProgramRow(program.digest, data, name, "", trace, 0, -1, 0))
+
+    def was_given(self, digest: str) -> bool:
+        """Whether a seed was taken in before, now or in an earlier run; nothing has to be found out of it again.
+
+        Args:
+            digest: of the program as it was given, before anything was written into it.
+        """
+        return digest in self._given
 
     # ---- running ----------------------------------------------------------------------------
 
@@ -307,6 +324,11 @@ class Campaign:
     def unanswered(self) -> Mapping[str, float]:
         """Components whose answer jobs still wait for, by name, with the seconds that has taken; only slow answers."""
         return still_unanswered(self._told())
+
+    def looked_into(self) -> list[str]:
+        """What jobs look into now, a few words for each job that does."""
+        cases = (inflight_journal.case_of(self.layout.inflight(number)) for number in range(self.config.jobs))
+        return [words for case in cases if case and (words := self.database.waiting.words(case))]
 
     def _told(self) -> list[str]:
         settings = self.database.settings()

@@ -68,6 +68,10 @@ class Config:
         search: name of the strategy that chooses parents and mutators.
         hunt: what inputs are steered to, one of ``HUNTS``.
         python_coverage: programs that run new lines of components written in Python become parents.
+        ops: the only operators of programs; ``None``: all.
+        dtypes: names of the only element types of inputs and of what is computed; none: all.
+        max_rank: of any value; ``None``: no limit.
+        learn: what targets refuse is learnt, and drawn no more.
     """
 
     seed: int = 0
@@ -86,6 +90,10 @@ class Config:
     search: str = "thompson"
     hunt: str = "both"
     python_coverage: bool = False
+    ops: tuple[str, ...] | None = None
+    dtypes: tuple[str, ...] = ()
+    max_rank: int | None = None
+    learn: bool = False
 
     def __post_init__(self) -> None:
         for name in ("jobs", "max_nodes", "edits", "every"):
@@ -102,6 +110,8 @@ class Config:
             raise UsageError(f"--search: expected one of {', '.join(SEARCHES)}, got {self.search!r}")
         if self.hunt not in HUNTS:
             raise UsageError(f"--hunt: expected one of {', '.join(HUNTS)}, got {self.hunt!r}")
+        if self.max_rank is not None and self.max_rank < 0:
+            raise UsageError(f"--max-rank: expected at least 0, got {self.max_rank}")
         if self.seed < 0:
             raise UsageError(f"--seed: expected at least 0, got {self.seed}")
 
@@ -114,14 +124,15 @@ class Config:
         """The inverse of ``to_json``; lists become tuples.
 
         Args:
-            text: as ``to_json`` gave it. Settings without ``domains``, which older campaigns lack, have none.
+            text: as ``to_json`` gave it. Settings that older campaigns lack (``domains``, limits of what is drawn) have
+                their defaults.
 
         Raises:
             UsageError: the text was written by another version.
         """
         data: Mapping[str, Any] = json.loads(text)
         known = {field.name for field in fields(cls)}
-        data = {"domains": [], **data}  # campaigns of before have none
+        data = {"domains": [], "ops": None, "dtypes": [], "max_rank": None, "learn": False, **data}
         if set(data) != known:
             raise UsageError(
                 f"campaign settings: expected {sorted(known)}, got {sorted(data)}; use another --out folder"

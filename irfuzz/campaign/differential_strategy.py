@@ -19,6 +19,7 @@ from irfuzz.campaign.loop import ROUND
 from irfuzz.campaign.monitoring import inferred_fact_audit
 from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.targets import compared_program_counts, per_program_selection
+from irfuzz.campaign.targets.drawn_calls import LEFT_OUT, DrawnCalls
 from irfuzz.campaign.targets.failing_target_exclusion import FailingTargets
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.campaign.targets.operator_support import OperatorSupport
@@ -50,8 +51,8 @@ from irfuzz.oracle.verdict import Verdict
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job
 
-REFRESH = 200
-"""Iterations between two looks at what other jobs have added."""
+REFRESH, LEARNING = 200, 40
+"""Iterations between two looks at what other jobs have added; and the same if it is learnt what targets refuse."""
 
 NO_SHARE = "slow, and gets no share of the time; give a longer --time, or --slow-share"
 """Why a target is left out."""
@@ -65,10 +66,12 @@ class Differential(Strategy[Runs, Verdict]):
     def __init__(self, job: Job) -> None:
         config = job.config
         self.root = f"{config.seed}/{job.number}"
-        self.refresh, self.most = REFRESH, ROUND
+        self.most = ROUND
         self._job = job
         self.corpus = Corpus(job.database, config.sprouts, job=job.number, jobs=config.jobs)
-        self.steering = Steering(config, self.corpus, FeatureCounts(), NEWEST)
+        self._drawn = DrawnCalls(config)
+        self.refresh = LEARNING if config.learn else REFRESH
+        self.steering = Steering(config, self.corpus, FeatureCounts(), NEWEST, self._drawn.limits)
         self.steering.recall(job.database, job.number)
         self._ranges = seed_ranges()
         self._hunt = InputSteering(config.hunt)
@@ -114,6 +117,8 @@ class Differential(Strategy[Runs, Verdict]):
         if newest != NEWEST:
             self.steering.limit(newest)
             self.corpus.limit(newest)
+        self._drawn.begin(job.database, runner.targets)
+        self.steering.moved()
         for target in versions_that_tell(runner.targets):
             self.steering.passes.register(target, registered(runner, target))
         waiting = StoredQueue(job.database, job.number, self._remade, job.journal.looks_into)
@@ -127,7 +132,9 @@ class Differential(Strategy[Runs, Verdict]):
         return self.corpus.remade(parse_trace(trace, "trace of a waiting case"))
 
     def absorb(self) -> None:
-        """Take in what was added to the corpus."""
+        """Take in what was added to the corpus, and what was learnt of the targets."""
+        if self._drawn.settle():
+            self.steering.moved()
         self.steering.absorb()
         self._alone = self._samples.alone(self.corpus.seeds())
 
@@ -138,9 +145,17 @@ class Differential(Strategy[Runs, Verdict]):
             choices: of the iteration; the search draws from them even if the seed's turn comes first.
             iteration: of the job, from 0.
         """
+        self._drawn.decide(choices)
         entry = self.steering.parent(choices)
         self._seed = None if self._job.number else self._seed_turns.turn(iteration, self._alone)
-        return entry if self._seed is None else self.corpus.seed(self._seed[0])
+        if self._seed is None:
+            return entry
+        seed = self.corpus.seed(self._seed[0])
+        if self._drawn.limits and self.steering.beyond(seed):
+            self._job.counts[LEFT_OUT] += 1
+            self._seed = None
+            return entry
+        return seed
 
     def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
         """As the search plans; a seed whose turn it is is run without edits.
@@ -299,7 +314,8 @@ class Differential(Strategy[Runs, Verdict]):
             runs: all of it.
         """
         ran = RunWorth() if testcase.invalid else self.steering.ran(testcase, runs)
-        wanted = (testcase.keep or ran.keep) and any(r.exit is Exit.OK for r in runs)
+        refused = not testcase.invalid and self._drawn.saw(testcase.program, runs, self._job.counts)
+        wanted = (testcase.keep or ran.keep) and not refused and any(r.exit is Exit.OK for r in runs)
         if wanted and not self.corpus.add(replace(testcase, brings=testcase.brings + ran.brings)):
             self._job.counts["large weights not kept"] += 1
         if not testcase.invalid:
@@ -346,6 +362,7 @@ class Differential(Strategy[Runs, Verdict]):
             now: do so even if the last time was only seconds ago.
         """
         self.steering.tell(self._job.database, self._job.number, now=now)
+        self._drawn.tell(self._job.database, self._job.number, now=now)
 
     def end(self) -> None:
         """What the targets were seen to run goes to a file that all campaigns share."""

@@ -124,6 +124,20 @@ class Journal:
             self._size = 0
 
 
+def case_of(path: Path) -> int:
+    """Number of the waiting case that a job looks into now; 0 if it looks into none, or nothing is known of it.
+
+    Args:
+        path: of its journal, of which no more than the beginning is read.
+    """
+    try:
+        with path.open("rb") as file:
+            magic, number, count = _HEAD.unpack(file.read(_HEAD.size))
+    except (OSError, struct.error):
+        return 0
+    return max(0, number) if magic == MAGIC and count == _CASE else 0
+
+
 def read(path: Path) -> InFlight:
     """What the last job that wrote there was busy with; nothing if there is no such file.
 

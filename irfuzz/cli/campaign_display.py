@@ -1,4 +1,4 @@
-"""Shows how far a campaign is, while it runs: a live table in a terminal, else a line now and then."""
+"""Shows how far a campaign is, while it runs: a live screen in a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from irfuzz.api.fuzz_report import FuzzReport
-    from irfuzz.campaign.campaign import CampaignProgress
 
 LINE_SECONDS = 10.0
 """How often progress is told if standard error is no terminal."""
@@ -23,12 +20,12 @@ Watch = Callable[["FuzzReport"], None]
 
 @contextmanager
 def watcher(seconds: float) -> Generator[Watch]:
-    """What to call with each report: a live table in a terminal, else a line now and then.
+    """What to call with each report: a live screen in a terminal, else a line now and then.
 
-    Both go to standard error. Targets that did not start are told of once, above the table or between the lines.
+    Both go to standard error. Targets that did not start are told of once, above the screen or between the lines.
 
     Args:
-        seconds: that the campaign may take, for the table.
+        seconds: that the campaign may take, for the screen.
     """
     if not sys.stderr.isatty():
         yield _lines()
@@ -36,12 +33,14 @@ def watcher(seconds: float) -> Generator[Watch]:
     from rich.console import Console
     from rich.live import Live
 
+    from irfuzz.cli.campaign_screen import screen
+
     with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
         told = _Late(live.console.print)
 
         def show(report: FuzzReport) -> None:
             told.look(report)
-            live.update(_table(report.progress, seconds))
+            live.update(screen(report, seconds, live.console.width))
 
         yield show
 
@@ -81,6 +80,22 @@ class _Late:
                 self._say(f"irfuzz: {name} has not started after {seconds:.0f} s; no program runs before it has")
 
 
+def continued_lines(report: FuzzReport) -> list[str]:
+    """What a campaign that goes on has by now, and what it does first.
+
+    Args:
+        report: of the campaign before anything was started.
+    """
+    p = report.progress
+    so_far = f"{p.programs} programs, corpus {p.corpus}, findings {p.findings}, suspects {p.suspects}"
+    waits = p.counts.get("untriaged", 0)
+    then = f", then {waits} disagreements that wait for triage" if waits else ""
+    return [
+        f"continuing the campaign in {report.out}, seed {report.config.seed}: {so_far}",
+        f"first: starting the targets and reading the corpus{then}",
+    ]
+
+
 NAMED = 6
 """So many of the targets that one reason keeps from being used are named."""
 
@@ -115,37 +130,3 @@ def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[st
 
 def _is_plugin(name: str) -> bool:
     return "." in name.partition(":")[0].partition("@")[0]
-
-
-def _table(p: CampaignProgress, seconds: float) -> Table:
-    from rich.table import Table
-
-    from irfuzz.api.fuzz_report import ago, python_lines
-    from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
-    from irfuzz.execute.run_types import Exit
-
-    table = Table(show_header=False, box=None, padding=(0, 2))
-    rows = [
-        ("time", f"{p.seconds:.0f} of {seconds:.0f} s" if p.programs_this_run else f"{p.seconds:.0f} s, starting"),
-        ("programs", f"{p.programs}  ({p.rate:.0f}/s)"),
-        ("corpus", str(p.corpus)),
-        ("findings", f"{p.findings}" + ("" if p.last is None else f"  (last new one {ago(p.last)} ago)")),
-        ("suspects", str(p.suspects)),
-    ]
-    if any(p.coverage.values()):
-        rows.append(("coverage", "  ".join(f"{name} {share:.1%}" for name, share in p.coverage.items())))
-    if p.python_lines:
-        rows.append(("Python lines", python_lines(p)))
-    share = share_of(p.counts)
-    if share is not None:
-        rows.append(("slow targets", f"on {p.counts.get(SAMPLED, 0)} programs  ({share:.0%} of the time)"))
-    gaps = sum(count for name, count in p.counts.items() if name.endswith(f" {Exit.UNSUPPORTED}"))
-    if gaps:
-        rows.append(("unsupported", f"{gaps} of {p.counts.get('runs', 0)} runs"))
-    if p.unreplayed:
-        rows.append(("unreplayed", str(p.unreplayed)))
-    if p.internal_errors:
-        rows.append(("internal errors", str(p.internal_errors)))
-    for name, value in rows:
-        table.add_row(name, value)
-    return table

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import onnx
 
@@ -25,7 +25,6 @@ from irfuzz.mutate.mutator_context import Context, CoverageGaps, Novelty
 from irfuzz.mutate.mutator_protocol import Applied, Donors, Edit, Mutator, MutatorUse, Relation, Skipped, profile_of
 from irfuzz.mutate.mutator_table import BUILTIN, build_mutators
 from irfuzz.mutate.paper_mutator_lookup import OPERATORS, PAPERS, expanded
-from irfuzz.mutate.user_mutation_constraints import Constraints
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -49,6 +48,25 @@ MOST_COMPUTED = 1 << 29
 
 MIN_OPSET = 9
 """Older models are not mutated: operators that adapt types and shapes are missing or spelt in a way of their own."""
+
+
+class EditCheck(Protocol):
+    """What decides which edits stand (``Constraints``, ``DrawingLimits``); false if it lets everything pass."""
+
+    def __bool__(self) -> bool: ...
+
+    def mark(self, program: Program) -> Any:
+        """What ``broken`` has to know of a program as it is before an edit."""
+        ...
+
+    def broken(self, program: Program, before: Any) -> str:
+        """Why an edit is taken back; empty if it stands.
+
+        Args:
+            program: after the edit.
+            before: what ``mark`` gave.
+        """
+        ...
 
 
 @dataclass(slots=True)
@@ -136,7 +154,7 @@ class Engine:
         max_opset: int = NEWEST,
         weights: Mapping[str, float] | None = None,
         wanted: CoverageGaps | None = None,
-        constraints: Constraints | None = None,
+        constraints: EditCheck | None = None,
         domains: Sequence[str] = (),
     ) -> None:
         self._domains = known_domains(specs, domains)
@@ -289,7 +307,7 @@ class Engine:
         except InvalidProgram as error:
             counts.thrown[name, str(error)] += 1
             return _Failed.SPOILT
-        why = "" if self._constraints is None or held is None else self._constraints.broken(work, held)
+        why = "" if self._constraints is None else self._constraints.broken(work, held)
         if why:
             counts.skipped[name, why] += 1
             return _Failed.SPOILT

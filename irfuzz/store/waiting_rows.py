@@ -118,6 +118,13 @@ class WaitingRows:
         with self._transaction() as connection:
             return connection.execute(select(WAITING.c.model).where(WAITING.c.number == number)).scalar_one_or_none()
 
+    def words(self, number: int) -> str:
+        """What a case is about: symptom and target; empty if there is no case of that number."""
+        query = select(WAITING.c.symptom, WAITING.c.target).where(WAITING.c.number == number)
+        with self._transaction() as connection:
+            row = connection.execute(query).one_or_none()
+        return "" if row is None else f"{row.symptom} of {row.target}"
+
     def first_number(self, job: int) -> int:
         """A number behind all those of cases that a job has seen and that still wait; the next ones are ``JOBS`` apart.
 

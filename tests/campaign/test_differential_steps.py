@@ -19,6 +19,7 @@ from irfuzz.campaign.corpus.mutation_steering import MutantWorth, RunWorth
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.differential_strategy import NO_SHARE, Differential
 from irfuzz.campaign.monitoring.inferred_fact_audit import EVERY
+from irfuzz.campaign.targets.drawn_calls import DrawnCalls
 from irfuzz.campaign.targets.failing_target_exclusion import FAILURES, FailingTargets
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.campaign.targets.per_program_selection import TimeParts
@@ -88,6 +89,7 @@ class Steps(Differential):
         self._quick, self._witnesses = QUICK, (WITNESS,)
         self._parts, self._stuck = TimeParts(QUICK), HangAvoidance()
         self._failing = FailingTargets()
+        self._drawn = DrawnCalls(Config(**config))
         self._slow: Any = SimpleNamespace(
             run=lambda testcase: self.slow_runs, leave_out=lambda one: self.told.append(("left out", one.name))
         )
@@ -104,6 +106,7 @@ class Steps(Differential):
             count=lambda testcase: MutantWorth(4, keep=True, cost=7, brings=b"brings"),
             asks=lambda testcase, features: {"features": str(features)},
             ran=lambda testcase, runs: RunWorth(self.new_runs, b" more"), parent=lambda choices: "searched",
+            moved=lambda: None,
             mutate=lambda entry, parent, choices: (None, ("plan",)),
             disagreed=lambda testcase, wrong, runs: self.told.append(("disagreed", len(wrong))),
         )  # fmt: skip

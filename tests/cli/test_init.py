@@ -42,7 +42,7 @@ def test_what_is_written_runs_and_stays(project: Path, irfuzz: Irfuzz) -> None:
     assert "irfuzz: target: converter:Converter\n" in made.err, "the only class that looks like one"
     table = tomllib.loads((project / "irfuzz.toml").read_text())["fuzz"]
     assert table == {
-        "seeds": ["irfuzz-seeds"], "target": ["converter:Converter"], "baseline": "irfuzz-baseline.json",
+        "seeds": ["irfuzz-seeds"], "target": ["converter:Converter"], "learn": True, "baseline": "irfuzz-baseline.json",
     }  # fmt: skip
     taken = {path.stem for path in (project / "irfuzz-seeds").iterdir()}
     assert {"one-Add", "one-Gemm", "one-Transpose"} <= taken

@@ -18,6 +18,7 @@ from irfuzz.campaign.monitoring.python_line_coverage import LINES, LineCoverage
 from irfuzz.choices import Choices
 from irfuzz.execute.run_types import RunResult
 from irfuzz.ir.program import Program
+from irfuzz.mutate.drawing_limits import DrawingLimits, Steered, SteeredGaps
 from irfuzz.mutate.drawn_calls.identity_program_filling import bare
 from irfuzz.mutate.drawn_calls.identity_program_mutator_choice import called
 from irfuzz.mutate.drawn_calls.insert_neighbours import InsertNeighbours
@@ -61,6 +62,11 @@ To be told costs a third of a millisecond, and one session more where rewrite ru
 
 LEARNT = "search of job "
 """Key of the setting in which a job says what its search has learnt, before its number."""
+
+PARENTS, AGAIN = 8, 3
+"""With limits of what is drawn: parents that are tried before one of one node is taken, and further mutants of one."""
+
+NO_LIMITS = DrawingLimits()
 
 CALLS = 0.85
 """How often a program that grows from one node is one or two drawn calls and nothing else."""
@@ -111,10 +117,15 @@ class Steering:
         corpus: of the job.
         seen: what mutation counts as new.
         max_opset: conversion of models goes no further.
+        limits: of what is drawn; those who change them call ``moved``.
     """
 
-    def __init__(self, config: Config, corpus: Corpus, seen: FeatureCounts, max_opset: int) -> None:
+    def __init__(
+        self, config: Config, corpus: Corpus, seen: FeatureCounts, max_opset: int, limits: DrawingLimits = NO_LIMITS
+    ) -> None:
         self._config = config
+        self._limits = limits
+        self._beyond: dict[str, str] = {}
         self._corpus = corpus
         self._seen = seen
         self.frontier = Frontier(load())
@@ -140,11 +151,12 @@ class Steering:
             load_specs(),
             named,
             max_nodes=self._config.max_nodes,
-            seen=self._seen,
+            seen=Steered(self._seen, self._limits) if self._limits else self._seen,
             donors=self._corpus,
             max_opset=max_opset,
             weights=campaign_weights() if named is None else None,
-            wanted=self.frontier,
+            wanted=SteeredGaps(self.frontier, self._limits) if self._limits else self.frontier,
+            constraints=self._limits,
             domains=self._config.domains,
         )
         self.search = make_search(self._config.search, tuple(self.engine.mutators))
@@ -157,7 +169,31 @@ class Steering:
         Args:
             choices: of the iteration; every draw comes from them.
         """
-        return self._corpus.pick(choices, self.search)
+        entry = self._corpus.pick(choices, self.search)
+        if not self._limits:
+            return entry
+        for _ in range(PARENTS):
+            if self._corpus.is_small(entry.digest) or not self.beyond(entry):
+                return entry
+            entry = self._corpus.pick(choices, self.search)
+        return (self.search.sprouts and self._corpus.small_parent(choices)) or entry
+
+    def beyond(self, entry: CorpusEntry) -> str:
+        """Why a program of the corpus may not be drawn; empty if it may. The answer is kept until ``moved``.
+
+        Args:
+            entry: the program's.
+        """
+        if self._limits.exploring:
+            return ""
+        if entry.digest not in self._beyond:
+            self._beyond[entry.digest] = self._limits.why_not(self._corpus.program(entry))
+        return self._beyond[entry.digest]
+
+    def moved(self) -> None:
+        """The limits are others now."""
+        self._beyond.clear()
+        self._corpus.narrow(lambda opset: not self._limits.forbids(("opset", opset)))
 
     def mutate(
         self, entry: CorpusEntry, program: Program, choices: Choices
@@ -174,9 +210,17 @@ class Steering:
             told if the mutant could not be made.
         """
         self._seen.favour(self._favours(entry))
-        plan = plan_of(self.search, entry, program, choices, self._config.edits, self.engine.mutators)
+        small = bool(self._limits) and self._corpus.is_small(entry.digest)
+        plan = plan_of(self.search, entry, program, choices, self._config.edits, self.engine.mutators, alone=small)
         most = self._corpus.most_nodes(entry, self._config.max_nodes)
+        self._limits.whole = small
         mutant = self.engine.mutate(program, choices, len(plan), plan, max_nodes=most)
+        for _ in range(AGAIN if self._limits else 0):
+            if mutant is not None and not self._limits.why_not(mutant.program):
+                break
+            mutant = self.engine.mutate(program, choices, len(plan), plan, max_nodes=most)
+        if mutant is not None and self._limits and self._limits.why_not(mutant.program):
+            mutant = None
         if mutant is None:
             self.search.learn(entry, plan, MutationOutcome((), 0, 0, entry.nodes))
         return mutant, plan
@@ -344,14 +388,21 @@ class Steering:
 
 
 def plan_of(
-    search: Search, entry: Parent, program: Program, choices: Choices, most: int, mutators: Container[str]
+    search: Search,
+    entry: Parent,
+    program: Program,
+    choices: Choices,
+    most: int,
+    mutators: Container[str],
+    *,
+    alone: bool = False,
 ) -> tuple[str | None, ...]:
     """What a search plans, or drawn calls in the place of a program that only copies its input.
 
     Calls on their own run in a fraction of the time, are small already, and no cast, slice or clip that leads to them
     or from them hides what is wrong with them.
     """
-    if InsertNeighbours.name in mutators and bare(program) is not None and choices.boolean(CALLS):
+    if InsertNeighbours.name in mutators and bare(program) is not None and (alone or choices.boolean(CALLS)):
         return called(choices, mutators)
     return search.plan(entry, choices, most)
 

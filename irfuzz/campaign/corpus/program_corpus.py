@@ -99,7 +99,33 @@ class Corpus:
             newest: version of ONNX's default domain. Programs of the database are not affected.
         """
         known = frozenset(sprouts_up_to(newest)) if self._sprouts else frozenset[str]()
-        self._small = tuple(entry for entry in self._sprouts.values() if entry.seed in known)
+        self._known_small = tuple(entry for entry in self._sprouts.values() if entry.seed in known)
+        self._small = self._known_small
+
+    def narrow(self, allowed: Callable[[int], bool]) -> None:
+        """Draw no parent of one node whose opset is not allowed, until the next call; all if none of them is.
+
+        Args:
+            allowed: asked for each opset.
+        """
+        wanted = tuple(entry for entry in self._known_small if allowed(sprouts()[entry.seed].opset))
+        self._small = wanted or self._known_small
+
+    def is_small(self, digest: str) -> bool:
+        """Whether a program is one of one node that is in no database.
+
+        Args:
+            digest: of the program.
+        """
+        return digest in self._sprouts
+
+    def small_parent(self, choices: Choices) -> CorpusEntry | None:
+        """A parent of one node; ``None`` if there are none.
+
+        Args:
+            choices: of the iteration.
+        """
+        return choices.pick(self._small) if self._small else None
 
     def refresh(self, *, culls: bool = True) -> Iterator[Program]:
         """Take in what was added since the last call, by any job, and let go what holds no feature any more.

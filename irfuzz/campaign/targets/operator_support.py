@@ -11,6 +11,7 @@ from typing import Any
 
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported, UsageError
+from irfuzz.execute.adapters.plugin import source_digest
 from irfuzz.execute.run_types import Exit, RunResult, Target
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.versions import environments
@@ -31,6 +32,9 @@ MUTATORS = ("insert-layer", "insert-random", "insert-sequence", "insert-optional
 
 SAVE = 10.0
 """Seconds between two writes of the file."""
+
+CLASS = "class"
+"""Option of the target of a user's class: where that is."""
 
 Pair = tuple[str, str]
 """Operator and element type, ``("Conv", "float16")``."""
@@ -75,13 +79,13 @@ class OperatorSupport:
         Returns:
             The table itself, not a copy: what is added to it is known from then on, and stored by ``save``.
         """
-        return self._known.setdefault(f"{target.name} {target.version}", {})
+        return self._known.setdefault(identity(target), {})
 
     def saw(self, program: Program, results: Iterable[RunResult]) -> None:
         """Take note of runs of one valid program; a target without a version may be another thing the next time."""
         pairs = pairs_of(program)
         for result in results:
-            if result.target.version:
+            if result.target.version or CLASS in result.target.options:
                 learn(self.of(result.target), pairs, result.exit)
 
     def save(self) -> None:
@@ -173,6 +177,14 @@ def probe(
                 support.save()
     support.save()
     return programs
+
+
+def identity(target: Target) -> str:
+    """A target in the version in which it runs; of a user's class the file that holds it counts, since that changes
+    from day to day and its version does not.
+    """
+    source = target.options.get(CLASS)
+    return f"{target.name} {(source is not None and source_digest(str(source))) or target.version}"
 
 
 def pairs_of(program: Program) -> frozenset[Pair]:

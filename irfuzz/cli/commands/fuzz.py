@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from irfuzz.api.default_settings import FUZZ_MEMORY
 from irfuzz.api.progress_update import unobserved
 from irfuzz.cli.budget_modes import budget_arguments, with_budget
-from irfuzz.cli.campaign_display import Watch, targets_lines, watcher
+from irfuzz.cli.campaign_display import Watch, continued_lines, targets_lines, watcher
 from irfuzz.cli.ci_reporting import ci_arguments, ci_files, report_to_ci
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.model_reading_and_output_checks import seeds_of
@@ -39,6 +39,8 @@ EXAMPLES = """examples:
   irfuzz fuzz seeds --time 10m --out findings
   irfuzz fuzz model.onnx --targets 'onnxruntime:*,reference' --jobs 2
   irfuzz fuzz seeds --target my_package.my_module:MyRuntime --time 1h
+  irfuzz fuzz seeds --target converter.py:Converter --learn --time 20m
+  irfuzz fuzz seeds --ops Conv,Relu,Add,MaxPool --dtypes float32 --max-rank 4
   irfuzz fuzz ocr.onnx --input-shapes image:1x3x48x160 --range image=0,255
   irfuzz fuzz speech.onnx --size batch=2 --data recordings.npz
   irfuzz fuzz seeds --time 20m --against-versions onnxruntime:3
@@ -89,6 +91,20 @@ def arguments(parser: Parser) -> None:
         help="Insert operators of these domains, too (ai.onnx.ml, com.microsoft, ...), besides ONNX's own and those "
         "that a seed has nodes of.",
     )  # fmt: skip
+    add(
+        "--learn", action="store_true",
+        help="Ask targets first which operators, element types, ranks and attributes they take, go on to learn it, and "
+        "draw only that: of classes of your own if some are named, else of converters, else of all but reference.",
+    )  # fmt: skip
+    add(
+        "--ops", metavar="NAMES", type=names,
+        help="Programs have no operators but these, besides Constant; seeds with others are left out.",
+    )  # fmt: skip
+    add(
+        "--dtypes", metavar="NAMES", type=names, default=(),
+        help="Inputs and what is computed have these element types only (float32,int64); constants may have others.",
+    )  # fmt: skip
+    add("--max-rank", metavar="N", type=whole(0), help="No value has more axes. Default: no limit.")
     add(
         "--search", metavar="NAME",
         help="What chooses parents and mutators: thompson, weighted, mcmc (COMET's) or random. Default: thompson.",
@@ -176,7 +192,7 @@ def run(args: argparse.Namespace) -> int:
             nonlocal watch
             if update.doing == "starting" and not quiet:
                 shown.close()
-                _say_what_starts(args, setup, continued=continued)
+                _say_what_starts(args, setup, update.so_far() if continued and update.so_far is not None else None)
                 watch = shown.enter_context(watcher(args.time))
             elif update.doing == "fuzzing" and watch is not None and update.so_far is not None:
                 report = update.so_far()
@@ -227,6 +243,10 @@ def _options(args: argparse.Namespace) -> FuzzOptions:
         fail_on=args.fail_on,
         baseline=args.baseline,
         replay=args.replay,
+        ops=args.ops,
+        dtypes=args.dtypes,
+        max_rank=args.max_rank,
+        learn=args.learn,
     )
 
 
@@ -247,6 +267,10 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
         "against-versions",
         "baseline",
         "replay",
+        "ops",
+        "dtypes",
+        "max-rank",
+        "learn",
     )
     with as_flags(*names, "reduce", "jobs", "max-nodes", "every", seed=f"--seed {args.seed}"):
         try:
@@ -259,10 +283,10 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
             raise UsageError(f"{flag}: {why}") from None
 
 
-def _say_what_starts(args: argparse.Namespace, setup: CampaignSetup, *, continued: bool) -> None:
+def _say_what_starts(args: argparse.Namespace, setup: CampaignSetup, before: FuzzReport | None) -> None:
     from irfuzz.isolate.sandbox_report import sandbox_line
 
-    lines = [f"continuing the campaign in {args.out}, seed {setup.config.seed}"] if continued else []
+    lines = [] if before is None else continued_lines(before)
     if args.project_flags.keys:
         lines.append(f"flags of {args.project_flags.place}: {', '.join(args.project_flags.keys)}")
     lines += targets_lines({t.name: t.version for t in setup.targets}, setup.missing)

@@ -20,12 +20,13 @@ ABOUT = """List the targets that are known, with versions, and why some cannot b
 Those with an @ are of environments that `irfuzz env add` built. --probe runs valid calls of operators on targets and
 keeps, in support.json beside the environments, which operators and element types each was seen to run, and which it
 says that it lacks; --json shows that. Campaigns add to it when they end. Probing again goes on where the last probe
-ended."""
+ended. Classes of your own are known by version and by the file that holds them; --targets names those to show."""
 EXAMPLES = """examples:
   irfuzz targets
   irfuzz targets --json
   irfuzz targets --probe 2m
-  irfuzz targets --probe 1m --targets openvino,torch:eager --json"""
+  irfuzz targets --probe 1m --targets openvino,torch:eager --json
+  irfuzz targets --probe 1m --targets converter.py:Converter --json"""
 
 
 def arguments(parser: Parser) -> None:
@@ -35,9 +36,9 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.campaign.targets.operator_support import OperatorSupport, probe
+    from irfuzz.campaign.targets.operator_support import CLASS, OperatorSupport, probe
     from irfuzz.environment_check import check_environment
-    from irfuzz.execute.target_table import describe, resolve
+    from irfuzz.execute.target_table import Availability, describe, resolve
     from irfuzz.ir.serialization.fast_path_self_check import native_fault
     from irfuzz.isolate.sandbox_report import sandbox_line
 
@@ -49,7 +50,10 @@ def run(args: argparse.Namespace) -> int:
     if args.probe:
         programs = probe(resolve(args.targets, slow=True), support, args.probe, say=_say)
         _say(f"ran {programs} programs; what came of it is in {support.path}")
-    rows = [_row(a, support) for a in describe()]
+    known = describe()
+    named = resolve(args.targets, slow=True) if args.targets else ()
+    own = [Availability(target, "") for target in named if CLASS in target.options]
+    rows = [_row(a, support) for a in (*known, *own)]
     _say(sandbox_line())
     if args.json:
         print(json.dumps(rows))

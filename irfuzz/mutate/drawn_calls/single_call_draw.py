@@ -29,7 +29,7 @@ from irfuzz.spec.operator_spec import Unusual
 
 if TYPE_CHECKING:
     from irfuzz.choices import Choices
-    from irfuzz.spec import SampledInput
+    from irfuzz.spec import SampledCall, SampledInput
 
 Start: TypeAlias = tuple[int, ir.DataType, float]
 """An input at which a computed value may stand, its element type, and how much it is worth to draw that."""
@@ -82,8 +82,7 @@ def draw_single(context: Context, opset: int, choices: Choices, limit: int) -> P
         worths = [
             worth * (1.0 if at else _new(context, spec.op, spec.since, dtype.value)) for at, dtype, worth in starts
         ]
-        position, dtype, _ = choices.weighted(starts, worths)
-        draft = _draft(context, opset, spec, position, dtype, choices)
+        draft = _draft(context, spec, choices.weighted(starts, worths), choices)
         if draft is not None and judge(context.specs, opset, draft, limit, unusual=True, open_sizes=True) is None:
             return draft
     return None
@@ -138,31 +137,60 @@ def _of_type(spec: OpSpec, position: int, dtype: ir.DataType) -> OpSpec:
     return replace(spec, portable={**spec.portable, variable: (dtype,)}, portable_except=())
 
 
-def _draft(
-    context: Context, opset: int, spec: OpSpec, position: int, dtype: ir.DataType, choices: Choices
+def draw_usual(
+    context: Context, opset: int, spec: OpSpec, start: Start, choices: Choices, limit: int
 ) -> PatternDraft | None:
+    """A judged call of one operator on one element type, as plain as most calls; ``None`` if it was not valid.
+
+    Args:
+        context: specs, and what was seen before.
+        opset: of the program.
+        spec: the operator.
+        start: one of ``starts_of`` the operator.
+        choices: every draw.
+        limit: most elements of a value.
+    """
+    call = _sampled(context, spec, start, choices, plain=True, unusual="")
+    draft = None if call is None else _drafted(context, spec, start, call, choices)
+    return draft if draft is not None and judge(context.specs, opset, draft, limit) is None else None
+
+
+def _draft(context: Context, spec: OpSpec, start: Start, choices: Choices) -> PatternDraft | None:
     plain = choices.boolean(_PLAIN)
     kinds: tuple[Unusual, ...] = ("", "scalar", "empty")
     unusual = choices.weighted(kinds, [_USUAL, *(_new(context, spec.op, kind) for kind in kinds[1:])])
-    forced = _of_type(spec, position, dtype)
+    call = _sampled(context, spec, start, choices, plain=plain, unusual=unusual)
+    return None if call is None else _drafted(context, spec, start, call, choices)
+
+
+def _sampled(
+    context: Context, spec: OpSpec, start: Start, choices: Choices, *, plain: bool, unusual: Unusual
+) -> SampledCall | None:
+    """A call without texts."""
     call = sample_call(
-        forced,
+        _of_type(spec, start[0], start[1]),
         {},
         choices,
         seen=context.drawn,
         max_elements=_ELEMENTS,
         plain=plain,
         unusual=unusual,
-        needed=frozenset({position}),
+        needed=frozenset({start[0]}),
     )
     if call is None or any(p is not None and p.fact.dtype is ir.DataType.STRING for p in call.inputs):
         return None
+    return call
+
+
+def _drafted(context: Context, spec: OpSpec, start: Start, call: SampledCall, choices: Choices) -> PatternDraft:
+    """The call on ``x`` and constants."""
+    position, dtype, _ = start
     plan = call.inputs[position]
     assert plan is not None
     draft = PatternDraft({}, [], {})
-    start = _reached(draft, TensorFact(dtype, plan.fact.shape))
+    given = _reached(draft, TensorFact(dtype, plan.fact.shape))
     inputs = [
-        start if index == position else None if p is None else _constant(context, draft, spec.op, index, p, choices)
+        given if index == position else None if p is None else _constant(context, draft, spec.op, index, p, choices)
         for index, p in enumerate(call.inputs)
     ]
     outputs = [f"v{number}" for number in range(call.outputs)]

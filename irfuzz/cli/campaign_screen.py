@@ -1,0 +1,154 @@
+"""The live screen of a campaign in a terminal, in the manner of AFL++: one panel for each question that one asks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from irfuzz.report.terminal_text_cleaning import one_line
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from irfuzz.api.fuzz_report import FuzzReport
+    from irfuzz.campaign.campaign import CampaignProgress
+
+Rows = list[tuple[str, str]]
+"""Names and what stands beside them."""
+
+NARROW = 72
+"""Columns below which panels stand one below the other."""
+
+NAMED = 3
+"""Targets whose refusals and failures are told."""
+
+
+def screen(report: FuzzReport, seconds: float, width: int) -> RenderableType:
+    """What is shown now.
+
+    Args:
+        report: of the campaign so far.
+        seconds: that it may take.
+        width: columns of the terminal.
+    """
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.table import Table
+
+    panels = [
+        Panel(_table(rows), title=title, title_align="left", padding=(0, 1))
+        for title, rows in (
+            ("process", _process(report, seconds)),
+            ("findings", _findings(report)),
+            ("coverage", _coverage(report.progress)),
+            ("targets", _targets(report)),
+        )
+    ]
+    if width < NARROW:
+        return Group(*panels)
+    grid = Table.grid(expand=True)
+    grid.add_column(ratio=1)
+    grid.add_column(ratio=1)
+    grid.add_row(*panels[:2])
+    grid.add_row(*panels[2:])
+    return grid
+
+
+def _table(rows: Rows) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table
+
+
+def _process(report: FuzzReport, seconds: float) -> Rows:
+    from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
+
+    p = report.progress
+    rows = [
+        ("run time", f"{_clock(p.seconds)} of {_clock(seconds)}" + ("" if p.programs_this_run else ", starting")),
+        ("programs", f"{p.programs}" + (f"  (+{p.programs_this_run})" if p.programs != p.programs_this_run else "")),
+        ("rate", f"{p.rate:.1f}/s"),
+        ("corpus", str(p.corpus)),
+    ]
+    share = share_of(p.counts)
+    if share is not None:
+        rows.append(("slow targets", f"{share:.0%} of the time, on {p.counts.get(SAMPLED, 0)} programs"))
+    return [*rows, ("triage", _triage(report))]
+
+
+def _triage(report: FuzzReport) -> str:
+    """What is looked into now, and what waits."""
+    waits = report.progress.counts.get("untriaged", 0)
+    queue = f"{waits} wait" if waits else "nothing waits"
+    if not report.looked_into:
+        return queue
+    return f"{'; '.join(one_line(text) for text in report.looked_into)}; {queue}"
+
+
+def _findings(report: FuzzReport) -> Rows:
+    from irfuzz.api.fuzz_report import ago
+    from irfuzz.findings.disposition import Disposition
+
+    p = report.progress
+    kinds = Counter(row.disposition for row in report.decided[: len(report.findings)])
+    rows = [("new", str(kinds[Disposition.NEW])), ("known", str(kinds[Disposition.KNOWN]))]
+    decided = kinds[Disposition.LABELLED] + kinds[Disposition.BASELINE]
+    rows += [("decided", f"{decided}  (labelled or in the baseline)")] if decided else []
+    rows.append(("suspects", str(p.suspects)))
+    rows += [("unreplayed", str(p.unreplayed))] if p.unreplayed else []
+    rows += [("internal errors", str(p.internal_errors))] if p.internal_errors else []
+    rows.append(("last new", "none yet" if p.last is None else f"{ago(p.last)} ago"))
+    if report.findings:
+        rows.append(("", one_line(max(report.findings, key=lambda finding: finding.first).title)))
+    return rows
+
+
+def _coverage(p: CampaignProgress) -> Rows:
+    from irfuzz.api.fuzz_report import python_lines
+
+    rows = [(name, f"{share:.1%}") for name, share in p.coverage.items()]
+    rows += [("Python lines", python_lines(p))] if p.python_lines else []
+    return rows or [("", "nothing is counted yet")]
+
+
+def _targets(report: FuzzReport) -> Rows:
+    """How many there are, how often the worst of them did not give an answer, and which did not start."""
+    ends = _not_ok(report.progress.counts)
+    runs = report.progress.counts.get("runs", 0)
+    rows = [("under test", str(len(report.targets)))]
+    rows += [("runs", f"{runs}, of which {sum(map(Counter.total, ends.values()))} not ok")] if runs else []
+    worst = sorted(ends, key=lambda name: -ends[name].total())[:NAMED]
+    rows += [(_short(name), ", ".join(f"{end} {n}" for end, n in ends[name].most_common())) for name in worst]
+    waits = [*report.starting_targets, *report.unanswered]
+    return [*rows, ("waits for", ", ".join(map(_short, waits)))] if waits else rows
+
+
+def _not_ok(counts: Mapping[str, int]) -> dict[str, Counter[str]]:
+    from irfuzz.execute.run_types import Exit
+
+    found: dict[str, Counter[str]] = {}
+    for name, count in counts.items():
+        target, _, end = name.rpartition(" ")
+        if target and end in set(Exit):
+            found.setdefault(target, Counter())[end] += count
+    return found
+
+
+def _short(name: str) -> str:
+    """A target's name without the folders of its file."""
+    return one_line(name.rpartition("/")[2])
+
+
+def _clock(seconds: float) -> str:
+    """A time as a clock shows it: ``0:09:30``; days in front if there are any."""
+    days, rest = divmod(int(seconds), 86400)
+    return (f"{days} d " if days else "") + time.strftime("%-H:%M:%S", time.gmtime(rest))

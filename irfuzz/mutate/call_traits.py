@@ -1,0 +1,98 @@
+"""What a target may refuse in a program: traits of its calls, the coarsest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from irfuzz.facts import TensorFact
+from irfuzz.ir.value import fact_of
+from irfuzz.mutate.feature_counts import Feature, attribute_bucket
+from irfuzz.spec import full_name, load_specs
+
+if TYPE_CHECKING:
+    from irfuzz.ir.program import Program
+
+OPERATOR, WHOLE, TYPE, RANK, INPUTS, ATTRIBUTE, LEVELS = range(7)
+"""Levels: operators; what the whole program shows; element type, then rank, of the first input; versions, other inputs
+and results; attributes, and what stands together. The last is how many there are.
+"""
+
+OUTPUT = -1
+"""The place of a node's first output, beside those of its inputs."""
+
+_LOOKED_AT = 6
+"""So many inputs of a node are looked at."""
+
+Trait = tuple[int, Feature]
+"""Level and feature, which is named as ``feature_counts`` names it if it has the same."""
+
+
+def traits(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterator[Trait]:
+    """Traits of some nodes and their bodies, in order and with repeats, then those of the whole program.
+
+    ``Constant`` nodes have none: they count as initializers, which they are to most targets.
+
+    Args:
+        program: whose facts are asked.
+        nodes: of the main graph; all if ``None``.
+    """
+    for node in program.graph if nodes is None else nodes:
+        yield from _of_node(program, node)
+        for attribute in node.attributes.values():
+            if isinstance(attribute, ir.Attr) and attribute.type == ir.AttributeType.GRAPH:
+                for inner in attribute.as_graph().all_nodes():
+                    yield from _of_node(program, inner)
+    yield WHOLE, ("opset", program.opset)
+    if program.model.functions:
+        yield WHOLE, ("functions",)
+
+
+def _of_node(program: Program, node: ir.Node) -> Iterator[Trait]:
+    if node.op_type == "Constant" and not node.domain:
+        return
+    op = full_name(node.domain, node.op_type) if node.domain else node.op_type
+    yield OPERATOR, ("operator", op)
+    yield INPUTS, ("op", op, len(node.inputs), sum(bool(output.name) for output in node.outputs))
+    spec = load_specs().get(node.op_type, program.opset, node.domain)
+    if spec is not None:
+        yield INPUTS, ("since", op, spec.since)
+    yield from _of_values(op, node)
+    for name, attribute in node.attributes.items():
+        if isinstance(attribute, ir.Attr) and attribute.type not in _LARGE:
+            yield ATTRIBUTE, ("attr", op, name, attribute_bucket(attribute.value))
+
+
+_LARGE = (ir.AttributeType.TENSOR, ir.AttributeType.GRAPH, ir.AttributeType.TENSORS, ir.AttributeType.GRAPHS)
+
+
+def _of_values(op: str, node: ir.Node) -> Iterator[Trait]:
+    """Element type and rank at each place, open and empty sizes, and which inputs are computed."""
+    for place, value in ((OUTPUT, node.outputs[0]), *enumerate(node.inputs[:_LOOKED_AT])):
+        if value is None:
+            continue
+        if place > 0 and not _is_constant(value):
+            yield INPUTS, ("computed", op, place)
+        fact = fact_of(value)
+        if not isinstance(fact, TensorFact):
+            yield INPUTS, ("nested", op, place)
+            continue
+        yield TYPE if place == 0 else INPUTS, ("dtype", op, place, fact.dtype.value)
+        shape = fact.shape
+        if shape is None:
+            yield INPUTS, ("unranked", op)
+            continue
+        yield RANK if place == 0 else INPUTS, ("rank", op, place, len(shape))
+        if 0 in shape:
+            yield INPUTS, ("empty", op)
+        if any(type(size) is not int for size in shape):
+            yield INPUTS, ("open", op)
+        if place == 0:
+            yield ATTRIBUTE, ("call", op, fact.dtype.value, len(shape))
+
+
+def _is_constant(value: ir.Value) -> bool:
+    producer = value.producer()
+    return value.const_value is not None or (producer is not None and producer.op_type == "Constant")
