@@ -22,6 +22,7 @@ from irfuzz.api.fuzz_report import FuzzReport, report_of
 from irfuzz.api.loaded_model import Inputs, Model, all_loaded, all_programs, by_key
 from irfuzz.api.mutation_request_check import known_mutators, refuse_unmutable
 from irfuzz.api.progress_update import Observer, Update, unobserved
+from irfuzz.api.stored_finding_replays import ReplayedFinding, replay_stored
 from irfuzz.api.target_selection import run_layers
 from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, usual_sprouts
@@ -65,6 +66,8 @@ class FuzzOptions:
         fail_on: what makes the report's ``exit_code`` 1: ``new`` (default: a finding that is neither known nor labelled
             nor in the baseline), ``undecided`` (such a finding or suspect), ``any`` finding or ``never``.
         baseline: file of findings that are no news (``irfuzz findings baseline`` writes it).
+        replay: folders of campaigns or findings whose scripts run first, for half of the time at most: one that shows
+            and of which nothing is decided fails as a new one does, and one that does not show any more fails nothing.
         ops: names of the only operators that programs have, besides ``Constant``. Default: all.
         dtypes: the only element types of a program's inputs and of what it computes. Default: all.
         max_rank: of any value. Default: no limit.
@@ -90,6 +93,7 @@ class FuzzOptions:
     bisect: Sequence[str] = ()
     fail_on: str = "new"
     baseline: str | Path | None = None
+    replay: Sequence[str | Path] = ()
     ops: Sequence[str] | None = None
     dtypes: Sequence[DType] = ()
     max_rank: int | None = None
@@ -114,14 +118,17 @@ class CampaignSetup:
     fail_on: FailOn = FailOn.NEW
     baseline: FindingBaseline = NO_BASELINE
 
-    def report(self, campaign: Campaign, progress: CampaignProgress) -> FuzzReport:
+    def report(
+        self, campaign: Campaign, progress: CampaignProgress, replayed: tuple[ReplayedFinding, ...] = ()
+    ) -> FuzzReport:
         """What a campaign that was started with it has found by now.
 
         Args:
             campaign: open.
             progress: how far it has come.
+            replayed: what the scripts of stored findings said before.
         """
-        return report_of(campaign, progress, self.missing, self.fail_on, self.baseline)
+        return report_of(campaign, progress, self.missing, self.fail_on, self.baseline, replayed)
 
 
 def fuzz(
@@ -186,6 +193,7 @@ def fuzz(
     config = setup.config
     if options.memory is None:
         config = replace(config, memory=memory_for((model.program for model in given), config.memory))
+    replayed, seconds = _replayed_first(setup, options, seconds, progress)
     with Campaign(out, config) as campaign:
         new = [model for model in given if model.said.spec or not campaign.was_given(model.program.digest)]
         seeds = all_programs(new, samples_too=True, observer=progress) if new else []
@@ -195,16 +203,16 @@ def fuzz(
         if config.learn:
             seconds -= _ask(campaign, setup, seconds, progress)
         before = campaign.progress(time.monotonic(), campaign.programs(), 0)
-        progress(Update("starting", so_far=lambda: setup.report(campaign, before)))
+        progress(Update("starting", so_far=lambda: setup.report(campaign, before, replayed)))
 
         def watch(so_far: CampaignProgress) -> None:
-            progress(Update("fuzzing", so_far=lambda: setup.report(campaign, so_far)))
+            progress(Update("fuzzing", so_far=lambda: setup.report(campaign, so_far, replayed)))
 
         kind = "self-test" if equiv else "differential"
         came = campaign.run(seconds, watch, stop_at=programs, kind=kind)
         if options.bisect and not campaign.interrupted:
             _bisect(campaign, options, progress)
-        report = setup.report(campaign, came)
+        report = setup.report(campaign, came, replayed)
         if report.exit_code == 0 and not report.interrupted:
             _see_that_one_was_judged(report, programs)
     return report
@@ -264,6 +272,20 @@ def with_versions(
         raise UsageError(f"against-versions: {error}") from None
     components = dict.fromkeys([*options.bisect, *(wanted.component for wanted in ranges)])
     return [t.name for t in chosen], replace(options, against_versions=(), bisect=tuple(components))
+
+
+def _replayed_first(
+    setup: CampaignSetup, options: FuzzOptions, seconds: float, progress: Observer[FuzzReport]
+) -> tuple[tuple[ReplayedFinding, ...], float]:
+    """What the scripts of stored findings say, and the seconds that are left."""
+    if not options.replay:
+        return (), seconds
+    began, places = time.monotonic(), [Path(place) for place in options.replay]
+    try:
+        replayed = replay_stored(places, setup.baseline, seconds / 2, jobs=setup.config.jobs, progress=progress)
+    except UsageError as error:
+        raise UsageError(f"replay: {error}") from None
+    return replayed, seconds - (time.monotonic() - began)
 
 
 def _bisect(campaign: Campaign, options: FuzzOptions, progress: Observer[FuzzReport]) -> None:

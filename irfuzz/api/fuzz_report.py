@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from irfuzz.api.stored_finding_replays import ReplayedFinding, ReplayOutcome, gone_folders
 from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.job_processes import JobDeath
@@ -60,6 +61,7 @@ class FuzzReport:
         starting_targets: seconds for which jobs have waited for targets that do not come to their start, by name.
         unanswered: seconds for which jobs have waited for answers of components, by name.
         looked_into: what jobs look into now, in a few words.
+        replayed: what the scripts of stored findings said before the campaign began.
     """
 
     out: Path
@@ -81,13 +83,16 @@ class FuzzReport:
     starting_targets: Mapping[str, float] = field(default_factory=dict[str, float])
     unanswered: Mapping[str, float] = field(default_factory=dict[str, float])
     looked_into: tuple[str, ...] = ()
+    replayed: tuple[ReplayedFinding, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """What ``irfuzz fuzz`` exits with: 3 after a fault of irfuzz itself, 1 if something of ``decided`` fails (by
-        default a finding that is neither known nor labelled nor in the baseline), else 0.
+        """What ``irfuzz fuzz`` exits with: 3 after a fault of irfuzz itself, 1 if something of ``decided`` or
+        ``stored_elsewhere`` fails (by default a finding that is neither known nor labelled nor in the baseline), else
+        0.
         """
-        return 3 if self.progress.internal_errors else int(any(row.fails for row in self.decided))
+        failed = any(row.fails for row in (*self.decided, *self.stored_elsewhere))
+        return 3 if self.progress.internal_errors else int(failed)
 
     @property
     def decided(self) -> tuple[DecidedFinding, ...]:
@@ -96,16 +101,23 @@ class FuzzReport:
         """
         doubted = self.suspects if self.fail_on is FailOn.UNDECIDED else ()
         found = [*zip(self.findings, self.folders, strict=True), *doubted]
-        return decided(found, self.fail_on, self.baseline)
+        return decided(found, self.fail_on, self.baseline, gone_folders(found, self.replayed))
+
+    @property
+    def stored_elsewhere(self) -> tuple[DecidedFinding, ...]:
+        """What is decided of findings of other folders that were replayed and show, and that the campaign has not."""
+        own, out = {finding.signature for finding in self.findings}, self.out.resolve()
+        elsewhere = [r for r in self.replayed if not r.folder.resolve().is_relative_to(out)]
+        showing = [r for r in elsewhere if r.outcome is ReplayOutcome.SHOWS and r.finding.signature not in own]
+        return decided([(r.finding, r.folder) for r in showing], self.fail_on, self.baseline)
 
     @property
     def for_ci(self) -> BuildResult:
         """The result as ``irfuzz/report/ci_reports`` writes it for build servers."""
-        p = self.progress
+        p, rows = self.progress, (*self.stored_elsewhere, *self.decided)
         return BuildResult(
-            self.out, self.fail_on, self.decided, line(p), p.seconds, self.targets, p.internal_errors,
-            len(self.suspects),
-        )  # fmt: skip
+            self.out, self.fail_on, rows, line(p), p.seconds, self.targets, p.internal_errors, len(self.suspects)
+        )
 
     @property
     def internal(self) -> Path:
@@ -127,6 +139,7 @@ def report_of(
     missing: Mapping[str, str],
     fail_on: FailOn = FailOn.NEW,
     baseline: FindingBaseline = NO_BASELINE,
+    replayed: tuple[ReplayedFinding, ...] = (),
 ) -> FuzzReport:
     """What an open campaign has found by now.
 
@@ -136,6 +149,7 @@ def report_of(
         missing: targets that were never tried, with the reasons.
         fail_on: see ``FuzzReport``.
         baseline: likewise.
+        replayed: likewise.
     """
     targets = campaign.targets() or {"used": {}, "absent": {}}
     found = campaign.findings()
@@ -160,6 +174,7 @@ def report_of(
         campaign.starting(),
         campaign.unanswered(),
         tuple(campaign.looked_into()),
+        replayed,
     )
 
 
@@ -230,12 +245,15 @@ def summary_text(report: FuzzReport) -> str:
     if p.internal_errors:
         lines.append(f"  {p.internal_errors} faults of irfuzz itself: {layout.internal}")
         lines += [f"    {one_line(text)}" for text in report.faults[-min(FAULTS, p.internal_errors) :]]
+    lines += _replay_lines(report)
     rows = report.decided
     lines.append(_count_line(rows[: len(report.findings)]))
+    for row in report.stored_elsewhere:
+        lines += _finding_lines(row)
     for first, *others in groups([finding.cause for finding in report.findings]):
         lines += _finding_lines(rows[first])
         lines += [f"    of the same cause: {report.folders[place]}" for place in others]
-    if report.findings or any(row.fails for row in rows):
+    if report.findings or any(row.fails for row in (*rows, *report.stored_elsewhere)):
         lines.append(_exit_line(report, rows))
     return "\n".join(lines)
 
@@ -246,7 +264,8 @@ def _count_line(rows: Sequence[DecidedFinding]) -> str:
         return "nothing found"
     known = sum(bool(row.finding.known) for row in rows)
     told = [f"{known} of them likely known"] if known else []
-    for disposition, words in ((Disposition.LABELLED, "labelled"), (Disposition.BASELINE, "in the baseline")):
+    decisions = {Disposition.LABELLED: "labelled", Disposition.BASELINE: "in the baseline", Disposition.GONE: "gone"}
+    for disposition, words in decisions.items():
         count = sum(row.disposition is disposition for row in rows)
         told += [f"{count} {words}"] if count else []
     return f"{', '.join([f'{len(rows)} finding' + 's' * (len(rows) != 1), *told])}:"
@@ -254,11 +273,27 @@ def _count_line(rows: Sequence[DecidedFinding]) -> str:
 
 def _exit_line(report: FuzzReport, rows: Sequence[DecidedFinding]) -> str:
     """Which exit code it is, and why."""
-    found = rows[: len(report.findings)]
+    found = [*report.stored_elsewhere, *rows[: len(report.findings)]]
     new = sum(row.disposition is Disposition.NEW for row in found)
-    doubted = sum(row.fails for row in rows[len(found) :])
+    doubted = sum(row.fails for row in rows[len(report.findings) :])
     suspects = f", {doubted} of {len(report.suspects)} suspects undecided" if doubted else ""
     return f"exit code {report.exit_code}: {new} of {len(found)} findings new{suspects} (--fail-on {report.fail_on})"
+
+
+def _replay_lines(report: FuzzReport) -> list[str]:
+    """What came of replaying stored findings, with those that a person has something to do about."""
+    if not report.replayed:
+        return []
+    counts = {outcome: sum(r.outcome is outcome for r in report.replayed) for outcome in ReplayOutcome}
+    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    lines = [f"  {len(report.replayed)} stored findings replayed first: {told}"]
+    for replayed in report.replayed:
+        entry = report.baseline.entry_of(replayed.finding.signature, replayed.finding.cause)
+        if replayed.outcome is ReplayOutcome.GONE and entry is not None:
+            lines.append(f"    gone, so its entry may leave the baseline: {_title(replayed.finding)}")
+        elif replayed.outcome is ReplayOutcome.UNTOLD:
+            lines.append(f"    {replayed.folder}: cannot be told: {one_line(replayed.why)}")
+    return lines
 
 
 def _suspect_lines(report: FuzzReport) -> list[str]:
@@ -284,6 +319,8 @@ def _finding_lines(row: DecidedFinding) -> list[str]:
         lines.append(f"    label: {one_line(row.reason)}")
     elif row.disposition is Disposition.BASELINE:
         lines.append("    in the baseline")
+    elif row.disposition is Disposition.GONE:
+        lines.append(f"    gone: {row.reason}")
     return lines
 
 
@@ -363,6 +400,7 @@ def summary_json(report: FuzzReport) -> dict[str, Any]:
         "starting_targets": dict(report.starting_targets),
         "unanswered": dict(report.unanswered),
         "faults": list(report.faults),
+        "replayed": [replayed.to_json() for replayed in report.replayed],
         "deaths": [{"job": d.job, "how": d.how, "words": d.words} for d in report.deaths],
         "list": [
             {

@@ -90,7 +90,7 @@ def _value(where: str, action: argparse.Action, value: Any) -> Any:
         if not isinstance(value, bool):
             raise UsageError(f"{where}: expected true or false, got {value!r:.80}")
         return value
-    if isinstance(action.default, list):  # a flag that may be repeated
+    if isinstance(action.default, list) or action.nargs == "*":  # a flag that may be repeated, or arguments
         return [_one(where, action, one) for one in (value if is_list(value) else [value])]
     if is_list(value) and all(isinstance(one, str) for one in value) and value:
         joined = _one(where, action, ",".join(value))

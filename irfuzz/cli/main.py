@@ -24,6 +24,7 @@ from irfuzz.cli.commands import (
     findings,
     fuzz,
     generate,
+    init,
     mutate,
     ops,
     reduce,
@@ -74,6 +75,7 @@ class CommandModule(Protocol):
 
 _MODULES = (
     fuzz,
+    init,
     reduce,
     findings,
     report,

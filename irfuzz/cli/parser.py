@@ -27,6 +27,7 @@ class Parser(argparse.ArgumentParser):
         several: flags that may be followed by more than one word, and what such a word looks like; a model may follow
             them.
         project_table: name of the table in which a project writes flags of the command down; empty if it cannot.
+        instead_of: flags that, if they are typed, take the place of others that a project has written down.
     """
 
     def __init__(self, name: str, about: str, examples: str = "") -> None:
@@ -40,12 +41,14 @@ class Parser(argparse.ArgumentParser):
         )
         self.several: dict[str, re.Pattern[str]] = {}
         self.project_table = ""
+        self.instead_of: dict[str, tuple[str, ...]] = {}
         self.add_argument("-h", "--help", action="help", help="Show this text.")
 
     def by_long_name(self) -> dict[str, argparse.Action]:
-        """The flags by their long names, without the dashes; ``--help`` is none."""
+        """The flags by their long names, without the dashes, and arguments that may be left out; ``--help`` is none."""
         names = {name: action for action in self._actions for name in action.option_strings if name.startswith("--")}
-        return {name.removeprefix("--"): action for name, action in names.items() if name != "--help"}
+        optional = {action.dest: action for action in self._actions if action.nargs == "*"}
+        return {name.removeprefix("--"): action for name, action in names.items() if name != "--help"} | optional
 
     def error(self, message: str) -> NoReturn:
         """Complain about the words of a command line, with the command whose help tells more.
@@ -178,8 +181,11 @@ def parse(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     from irfuzz.cli.flags_from_toml import read_project_flags
 
     project = read_project_flags(parser.project_table, parser.by_long_name(), Path.cwd())
-    repeated = {name: value for name, value in project.values.items() if isinstance(value, list)}
-    parser.set_defaults(**{name: value for name, value in project.values.items() if name not in repeated})
+    typed = {word.partition("=")[0] for word in words}
+    beaten = {other for flag, others in parser.instead_of.items() if flag in typed for other in others}
+    values = {name: value for name, value in project.values.items() if name not in beaten}
+    repeated = {name: value for name, value in values.items() if isinstance(value, list)}
+    parser.set_defaults(**{name: value for name, value in values.items() if name not in repeated})
     args = parser.parse_intermixed_args(_one_each(parser, words))
     for name, value in repeated.items():  # those of the words take the place of the file's, and do not join them
         setattr(args, name, getattr(args, name) or value)

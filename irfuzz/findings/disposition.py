@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +23,8 @@ class Disposition(StrEnum):
     """A person has said something of it (``irfuzz findings label``)."""
     BASELINE = "baseline"
     """The baseline of the project has it."""
+    GONE = "gone"
+    """Its own script shows it no more, and it was not seen again."""
 
 
 class FailOn(StrEnum):
@@ -58,7 +60,10 @@ class DecidedFinding:
 
 
 def decided(
-    found: Sequence[tuple[Finding, Path]], fail_on: FailOn = FailOn.NEW, baseline: FindingBaseline = NO_BASELINE
+    found: Sequence[tuple[Finding, Path]],
+    fail_on: FailOn = FailOn.NEW,
+    baseline: FindingBaseline = NO_BASELINE,
+    gone: Container[Path] = (),
 ) -> tuple[DecidedFinding, ...]:
     """Say of findings and suspects what is decided of each; labels are read from the folders.
 
@@ -66,6 +71,7 @@ def decided(
         found: each with its folder.
         fail_on: what fails.
         baseline: of the project, if it has one.
+        gone: folders of those that were replayed and do not show any more; they never fail.
 
     Returns:
         One for each, in the same order. A label comes before a known issue, and both before the baseline.
@@ -73,6 +79,8 @@ def decided(
     rows: list[DecidedFinding] = []
     for finding, folder in found:
         disposition, reason = _decision(finding, folder, baseline)
+        if disposition is Disposition.NEW and folder in gone:
+            disposition, reason = Disposition.GONE, "its repro.py does not show it any more"
         fails = _fails(finding, disposition, fail_on)
         rows.append(DecidedFinding(finding, folder, disposition, reason, fails))
     return tuple(rows)
@@ -93,6 +101,8 @@ def _decision(finding: Finding, folder: Path, baseline: FindingBaseline) -> tupl
 def _fails(finding: Finding, disposition: Disposition, fail_on: FailOn) -> bool:
     if finding.verdict.suspect:
         return fail_on is FailOn.UNDECIDED and disposition is Disposition.NEW
+    if disposition is Disposition.GONE:
+        return False
     if fail_on in (FailOn.ANY, FailOn.NEVER):
         return fail_on is FailOn.ANY
     return disposition is Disposition.NEW

@@ -20,6 +20,7 @@ The way through the files:
 
 * ``finding_folder_writer`` writes a folder (``write_bundle``), and does so until its script shows the finding
   (``write_shown``); ``script_replay`` runs scripts (``replays``), on a copy of their folder.
+* ``plugin_module_copies`` collects the modules of users' classes, which travel with the folder.
 * ``repro_scripts`` writes the scripts, long and short.
 * ``finding_markdown`` makes ``report.md``, with ``specification_quotes`` (what ONNX says of the operators) and
   ``affected_versions_text`` (in which versions the fault shows).

@@ -31,6 +31,7 @@ from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.finding_markdown import report_text
+from irfuzz.report.plugin_module_copies import copies_of
 from irfuzz.report.repro_scripts import two_form_script
 from irfuzz.report.repro_scripts.framework_call_script import calls_in, calls_source, form_of
 from irfuzz.report.repro_scripts.full_script import ReproSpec, can_run, kind_of_tool, repro_source
@@ -96,7 +97,7 @@ def write_bundle(folder: Path, finding: Finding, *, blobs: FolderBlobs | None = 
     try:
         for name, data in files.items():
             path = draft / name
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             if blobs is not None and (name == ORIGINAL or (linked and name == MODEL)):
                 write_model(pack_model(data, blobs), path, blobs)
             elif blobs is not None and linked and name.endswith(WEIGHTS):
@@ -147,13 +148,15 @@ def _files(finding: Finding) -> dict[str, bytes]:
     lowered = {name: _lowered_files(finding, name) for name in LOWERINGS if name in _components(blamed, *witnesses)}
     # Another variant of a tool says little, and its file would have to come along.
     witnesses = [w for w in witnesses if lowered.get(w.component, {"": b""}) and can_run(w) and not kind_of_tool(w)]
-    witnesses = witnesses[:WITNESSES]
+    copies = copies_of([blamed, *witnesses[:WITNESSES]])
+    blamed, *witnesses = copies.parties
+    files.update(copies.files)
     for name in _components(blamed, *witnesses):
         files.update(lowered.get(name, {}))
     if tool is not None:
         files.update(files_of(tool))
         files.update(_lowered_files(finding, tool.takes) if tool.takes in LOWERINGS else {})
-    scene = _scene(finding, blamed, witnesses)
+    scene = _scene(finding, blamed, witnesses, copied=bool(copies.files))
     source = repro_source(scene)
     contradicts = finding.verdict.oracle == two_form_script.ORACLE
     whole = finding.long_script or contradicts
@@ -275,7 +278,7 @@ def _parties(finding: Finding) -> tuple[TargetRun, list[TargetRun]]:
     )
 
 
-def _scene(finding: Finding, blamed: TargetRun, witnesses: list[TargetRun]) -> ReproSpec:
+def _scene(finding: Finding, blamed: TargetRun, witnesses: list[TargetRun], *, copied: bool) -> ReproSpec:
     graph, verdict = finding.case.proto.graph, finding.verdict
     runs, memory = _runs(verdict)
     kinds = {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
@@ -294,6 +297,7 @@ def _scene(finding: Finding, blamed: TargetRun, witnesses: list[TargetRun]) -> R
         memory=memory,
         runs=runs,
         passes=verdict.passes,
+        copied=copied,
     )
 
 

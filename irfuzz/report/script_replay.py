@@ -35,6 +35,11 @@ class ScriptEnd:
     code: int | None
     output: bytes
 
+    @property
+    def shows(self) -> bool:
+        """Whether it is a ``repro.py`` that shows its fault; a script that cannot be run at all exits with 1 too."""
+        return self.code == 1 and b"the fault shows" in self.output.splitlines()
+
 
 @contextmanager
 def copied(folder: Path) -> Generator[tuple[Path, Path]]:
@@ -121,22 +126,45 @@ def replays(
     Returns:
         Whether it said that the fault shows and exited with 1, and what it printed.
     """
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    if python == sys.executable:
-        env["PYTHONPATH"] = os.pathsep.join(_path(folder / "repro.py"))
-    else:
-        env.pop("PYTHONPATH", None)  # another environment must not import this one's packages
     try:
-        with copied(folder) as (own, work):
-            command = [python, str(own / "repro.py")]
-            ended = run_script(command, work, env, seconds=seconds, limits=limits, errors=True, allowed=allowed)
+        ended = run_repro(folder, seconds=seconds, python=python, limits=limits, allowed=allowed)
     except OSError as error:  # no room for temporary files is no room in the campaign's folder
         return False, f"it cannot be run: {error}"
     text = ended.output.decode(errors="replace")
     if ended.code is None:
         return False, f"{text}\nended after {seconds:.3g} s"
-    # A script that cannot be run at all exits with 1 too.
-    return ended.code == 1 and "the fault shows" in text.splitlines(), text
+    return ended.shows, text
+
+
+def run_repro(
+    folder: Path,
+    *,
+    seconds: float,
+    python: str = sys.executable,
+    limits: Limits = WORKER,
+    allowed: Sequence[str] = (),
+) -> ScriptEnd:
+    """Run a folder's ``repro.py`` as ``replays`` does, for callers that tell 0 (it does not show) from 2 (it cannot be
+    told).
+
+    Args:
+        folder: see ``replays``.
+        seconds: likewise.
+        python: likewise.
+        limits: likewise.
+        allowed: likewise.
+
+    Raises:
+        OSError: it cannot be run.
+    """
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    if python == sys.executable:
+        env["PYTHONPATH"] = os.pathsep.join(_path(folder / "repro.py"))
+    else:
+        env.pop("PYTHONPATH", None)  # another environment must not import this one's packages
+    with copied(folder) as (own, work):
+        command = [python, str(own / "repro.py")]
+        return run_script(command, work, env, seconds=seconds, limits=limits, errors=True, allowed=allowed)
 
 
 def _path(script: Path) -> list[str]:

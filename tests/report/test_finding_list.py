@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from irfuzz.errors import UsageError
+from irfuzz.findings.baseline import BaselineEntry, FindingBaseline
 from irfuzz.findings.causes.cause_grouping import Cause
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.command_reports.finding_list import (
@@ -26,6 +27,7 @@ from irfuzz.report.command_reports.finding_list import (
     suspects,
     suspects_text,
     to_json,
+    with_baseline,
 )
 from irfuzz.store.database import Database, FindingRow
 from irfuzz.store.finding_sightings import Sightings, read_sightings
@@ -51,7 +53,7 @@ def test_what_is_told_of_one() -> None:
     assert one.to_json() == {
         "folder": "f", "title": "title f", "symptom": "crash", "target": "t", "signature": "s", "suspect": "",
         "status": "confirmed", "known": ["K1", "K2"], "label": "wontfix",
-        "seen": None,
+        "baseline": None, "seen": None,
     }  # fmt: skip
     assert as_text([one]).splitlines() == [
         "f",
@@ -216,3 +218,18 @@ def test_the_newest_campaign_is_that_whose_database_was_written_last(tmp_path: P
         (tmp_path / name / "campaign.sqlite").touch()
         os.utime(tmp_path / name / "campaign.sqlite", (time, time))
     assert newest_campaign(tmp_path) == tmp_path / "b"
+
+
+def test_what_the_baseline_has_is_marked_and_counted_as_decided() -> None:
+    baseline = FindingBaseline(
+        (BaselineEntry("crash|t", "old title", note="upstream"), BaselineEntry("hang|t", "hangs"))
+    )
+    rows = with_baseline([entry("a", signature="crash|t"), entry("b", signature="new|t")], baseline)
+    assert [row.expected for row in rows] == ["upstream", None]
+    assert with_baseline([entry("c", signature="hang|t")], baseline)[0].to_json()["baseline"] == "hangs"
+    assert as_text(rows).splitlines() == [
+        *("a", "  title a", "  in the baseline", "b", "  title b"),
+        "2 findings, 1 of them neither known nor labelled nor in the baseline",
+    ]
+    with pytest.raises(UsageError, match=r"c/finding.json: cause: cannot be read"):
+        with_baseline([entry("c", cause={"x": 1})], baseline)

@@ -7,11 +7,15 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from irfuzz.cli.parser import Parser, place
 from irfuzz.cli.progress_display import say as progress_say
 from irfuzz.errors import UsageError
 from irfuzz.report.terminal_text_cleaning import printable
+
+if TYPE_CHECKING:
+    from irfuzz.report.command_reports.finding_list import ListedFinding
 
 NAME = "findings"
 ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
@@ -67,6 +71,10 @@ def arguments(parser: Parser) -> None:
         help="With list: suspects alone, the likeliest fault first. With baseline: suspects, too.",
     )  # fmt: skip
     add("--issue", action="store_true", help="With export: as an issue of the tracker, in Markdown.")
+    add(
+        "--baseline", metavar="FILE", type=place,
+        help="With list: mark what this baseline has. Default: that of table [fuzz] of irfuzz.toml or pyproject.toml.",
+    )  # fmt: skip
     add("--no-browser", action="store_true", help="With open: only write the page and print where it is.")
     add("--json", action="store_true", help="Print JSON.")
 
@@ -81,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         args.path = finding_list.newest_campaign(Path())
         progress_say(f"findings of {args.path}")
     if args.what == "list":
-        found = finding_list.entries([args.path])
+        found = _expected(finding_list.entries([args.path]), args.baseline)
         if args.suspects:
             found = finding_list.suspects(found)
             print(
@@ -116,6 +124,8 @@ def _check(args: argparse.Namespace) -> None:
     """Whether the flags belong to what is to be done."""
     if (args.text is not None) != (args.what == "label"):
         raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
+    if args.baseline is not None and args.what != "list":
+        raise UsageError(f"{args.what}: --baseline belongs to list")
     if args.suspects and args.what not in ("list", "baseline"):
         raise UsageError(f"{args.what}: --suspects belongs to list and baseline")
     if args.issue != (args.what == "export"):
@@ -125,6 +135,22 @@ def _check(args: argparse.Namespace) -> None:
     if args.what != "export" and (args.out is not None) != (args.what in WRITING):
         lacking = f"{args.what}: expected -o {WRITING.get(args.what)}"
         raise UsageError(lacking if args.out is None else f"{args.what}: -o belongs to {' and '.join(WRITING)}")
+
+
+def _expected(found: list[ListedFinding], given: Path | None) -> list[ListedFinding]:
+    """The findings with what the baseline says, if a flag or the project's file names one."""
+    from irfuzz.cli.commands import fuzz
+    from irfuzz.cli.flags_from_toml import read_project_flags
+    from irfuzz.findings.baseline import read_baseline
+    from irfuzz.report.command_reports.finding_list import with_baseline
+
+    if given is not None:
+        return with_baseline(found, read_baseline(given, f"--baseline {given}"))
+    parser = Parser(fuzz.NAME, fuzz.ABOUT)
+    fuzz.arguments(parser)
+    project = read_project_flags(fuzz.NAME, parser.by_long_name(), Path.cwd())
+    path: Path | None = project.values.get("baseline")
+    return found if path is None else with_baseline(found, read_baseline(path, f"{project.place}: baseline: {path}"))
 
 
 def _bisect(args: argparse.Namespace) -> int:

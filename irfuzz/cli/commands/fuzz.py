@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from irfuzz.api.default_settings import FUZZ_MEMORY
 from irfuzz.api.progress_update import unobserved
+from irfuzz.cli.budget_modes import budget_arguments, with_budget
 from irfuzz.cli.campaign_display import Watch, continued_lines, targets_lines, watcher
 from irfuzz.cli.ci_reporting import ci_arguments, ci_files, report_to_ci
 from irfuzz.cli.input_flags import input_arguments, inputs_said
@@ -45,17 +46,22 @@ EXAMPLES = """examples:
   irfuzz fuzz seeds --time 20m --against-versions onnxruntime:3
   irfuzz fuzz seeds --time 10m --json > summary.json
   irfuzz fuzz seeds --time 20m --baseline irfuzz-baseline.json --junit irfuzz.xml --sarif irfuzz.sarif
+  irfuzz fuzz seeds --budget pull-request --out irfuzz-out
 
 `irfuzz targets` lists the targets and says why some cannot be used here.
-Flags may stand in a table [fuzz] of irfuzz.toml or [tool.irfuzz.fuzz] of pyproject.toml in the working folder, by their
-long names: time = "40m". The command line wins."""
+Flags and seeds may stand in a table [fuzz] of irfuzz.toml or [tool.irfuzz.fuzz] of pyproject.toml in the working
+folder, by their long names: time = "40m", seeds = ["models"]; `irfuzz init` writes one. The command line wins."""
 
 
 def arguments(parser: Parser) -> None:
     parser.project_table = NAME
     add = parser.add_argument
-    add("seeds", metavar="SEED", nargs="+", type=place, help="A model, or a folder with models (*.onnx below it).")
-    add("--time", metavar="TIME", type=duration, default=600.0, help="How long: 90s, 10m, 1h30m. Default: 10m.")
+    add("seeds", metavar="SEED", nargs="*", type=place, help="A model, or a folder with models (*.onnx below it).")
+    add(
+        "--time", metavar="TIME", type=duration,
+        help="How long: 90s, 10m, 1h30m. Default: 10m, or what --budget says.",
+    )  # fmt: skip
+    budget_arguments(parser)
     add(
         "-o", "--out", metavar="DIR", type=place, default=Path("irfuzz-out"),
         help="Folder of the campaign; continued where it holds one. Default: irfuzz-out.",
@@ -164,6 +170,9 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.api.target_selection import run_layers
     from irfuzz.campaign.campaign import Campaign
 
+    if not args.seeds:
+        raise UsageError("expected SEED, a model or a folder with models; see `irfuzz fuzz --help`")
+    with_budget(args)
     options, targets = _options(args), _targets(args.targets, args.target)
     with _flags(args):
         targets, options = with_versions(targets, options, args.time, equiv=args.equiv, progress=_installing(args))
@@ -233,6 +242,7 @@ def _options(args: argparse.Namespace) -> FuzzOptions:
         against_versions=args.against_versions,
         fail_on=args.fail_on,
         baseline=args.baseline,
+        replay=args.replay,
         ops=args.ops,
         dtypes=args.dtypes,
         max_rank=args.max_rank,
@@ -256,6 +266,7 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
         "reduce",
         "against-versions",
         "baseline",
+        "replay",
         "ops",
         "dtypes",
         "max-rank",

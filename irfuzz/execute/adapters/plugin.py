@@ -74,8 +74,7 @@ class PluginAdapter:
         Raises:
             UsageError: it is no tuple or list of words that a sandbox knows and paths.
         """
-        _, _, name = self.source.rpartition(":")
-        path = self.file
+        path, name = self.file, self.source.rpartition(":")[2]
         try:
             tree = ast.parse(path.read_bytes()) if path is not None else None
         except (OSError, SyntaxError, ValueError):
@@ -87,8 +86,8 @@ class PluginAdapter:
 
     @property
     def file(self) -> Path | None:
-        """The file that holds the class; ``None`` if its module has none."""
-        place, _, _ = self.source.rpartition(":")
+        """The file with the class, which need not be there if a path names it; ``None`` if a module has none."""
+        place = self.source.rpartition(":")[0]
         return Path(self.folder, place) if place.endswith(".py") else self._module_file(place)
 
     def _module_file(self, module: str) -> Path | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
+from irfuzz.findings.baseline import BaselineEntry, FindingBaseline
 from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
 from irfuzz.findings.suspect_finding_groups import alike
 from irfuzz.store.finding_sightings import DATABASE, Sightings, read_sightings
@@ -20,11 +21,20 @@ FOLDERS = ("findings", "suspects", "unreplayed")
 
 @dataclass(frozen=True, slots=True)
 class ListedFinding:
-    """A finding's folder, the contents of its ``finding.json``, and when its campaign saw it, if that is known."""
+    """A finding's folder, the contents of its ``finding.json``, and when its campaign saw it, if that is known.
+
+    Attributes:
+        folder: of it.
+        about: contents of its ``finding.json``.
+        seen: when, by the campaign's database.
+        expected: note or title of its entry in the baseline of the project; ``None`` if that has none, or there is no
+            baseline.
+    """
 
     folder: Path
     about: Mapping[str, Any]
     seen: Sightings | None = None
+    expected: str | None = None
 
     @property
     def known(self) -> list[str]:
@@ -39,13 +49,21 @@ class ListedFinding:
     def to_json(self) -> dict[str, Any]:
         """What stands of it in a list for programs.
 
-        Its folder, title, symptom, target, signature, status, known issues, label, and ``seen`` (how many times, first
-        and last in seconds since 1970; ``None`` if that is not known).
+        Its folder, title, symptom, target, signature, status, known issues, label, ``baseline`` (what that says of
+        it, or ``None``), and ``seen`` (how many times, first and last in seconds since 1970; ``None`` if that is not
+        known).
         """
         keys = ("title", "symptom", "target", "signature", "suspect", "status")
         about = {key: self.about.get(key, "") for key in keys}
         seen = None if self.seen is None else asdict(self.seen)
-        return {"folder": str(self.folder), **about, "known": self.known, "label": self.label, "seen": seen}
+        return {
+            "folder": str(self.folder),
+            **about,
+            "known": self.known,
+            "label": self.label,
+            "baseline": self.expected,
+            "seen": seen,
+        }
 
 
 def suspects(found: Sequence[ListedFinding]) -> list[ListedFinding]:
@@ -143,7 +161,7 @@ def entries(paths: Sequence[Path]) -> list[ListedFinding]:
         places = [path, *(path / name for name in FOLDERS)]
         folders = [p for p in places if (p / ABOUT).is_file()]
         folders += sorted(f.parent for p in places for f in p.glob(f"*/{ABOUT}"))
-        if not folders and not any(p.is_dir() for p in places[1:]):
+        if not folders and not any(p.exists() for p in (*places[1:], path / DATABASE)):
             raise UsageError(f"{path}: no finding there: expected a folder with {ABOUT}, or a campaign's --out folder")
         seen = read_sightings(path / DATABASE)
         found.update({folder: replace(read(folder), seen=seen.get(_number(folder))) for folder in folders})
@@ -188,6 +206,27 @@ def read(folder: Path) -> ListedFinding:
     return ListedFinding(folder, about)
 
 
+def with_baseline(found: Sequence[ListedFinding], baseline: FindingBaseline) -> list[ListedFinding]:
+    """The entries with what the baseline of the project says of each.
+
+    Args:
+        found: in any order, which is kept.
+        baseline: of the project.
+
+    Raises:
+        UsageError: what is stored of a cause cannot be read.
+    """
+    rows: list[ListedFinding] = []
+    for listed in found:
+        try:
+            own = BaselineEntry.of(listed.about)
+        except (KeyError, ValueError, TypeError) as error:
+            raise UsageError(f"{listed.folder / ABOUT}: cause: cannot be read: {error}") from None
+        entry = baseline.entry_of(own.signature, own.cause, suspect=own.suspect)
+        rows.append(listed if entry is None else replace(listed, expected=entry.note or entry.title))
+    return rows
+
+
 def label(folder: Path, text: str) -> ListedFinding:
     """Say of a finding what it is; an empty text takes that back.
 
@@ -208,6 +247,7 @@ def label(folder: Path, text: str) -> ListedFinding:
 def _lines(entry: ListedFinding) -> list[str]:
     marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
     marks += [f"label: {entry.label}"] if entry.label else []
+    marks += ["in the baseline"] if entry.expected is not None else []
     marks += [str(entry.seen)] if entry.seen is not None else []
     return [f"{entry.folder}\n  {entry.about.get('title', '')}", *([f"  {'; '.join(marks)}"] if marks else [])]
 
@@ -233,10 +273,13 @@ def as_text(found: Sequence[ListedFinding]) -> str:
                 lines += [f"  of the same cause: {entry.folder}" for entry in others]
     known = Counter(name for entry in found for name in entry.known)
     labels = Counter(entry.label for entry in found if entry.label)
-    new = sum(not entry.known and not entry.label for entry in kinds["findings"])
+    new = sum(not entry.known and not entry.label and entry.expected is None for entry in kinds["findings"])
+    decided = "neither known nor labelled"
+    if any(entry.expected is not None for entry in found):
+        decided += " nor in the baseline"
     causes = len(by_cause(kinds["findings"]))
     of_causes = f" of {causes} cause{'s' if causes > 1 else ''}" if causes < len(kinds["findings"]) else ""
-    lines.append(f"{len(kinds['findings'])} findings{of_causes}, {new} of them neither known nor labelled")
+    lines.append(f"{len(kinds['findings'])} findings{of_causes}, {new} of them {decided}")
     apart = [_count_of(groups)] if groups else []
     apart += [f"{len(kinds['unreplayed'])} unreplayed"] if kinds["unreplayed"] else []
     lines += [f"apart from them: {', '.join(apart)}"] if apart else []

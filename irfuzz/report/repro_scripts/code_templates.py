@@ -228,15 +228,17 @@ FROM_HERE = "sys.path.insert(0, os.getcwd())"
 
 PLUGIN = '''
 def run_plugin(inputs, **options):
-    """A class of the user's, found from the current folder."""
+    """A class of the user's, found from the current folder, else in the copy beside this script."""
     import importlib.util
 
     place, _, name = options["class"].rpartition(":")
     FROM_HERE
+    sys.path.append(str(HERE / "plugin"))
     if place.endswith(".py"):
-        if not os.path.exists(place):
+        found = [file for file in (os.path.join(folder, place) for folder in sys.path) if os.path.exists(file)]
+        if not found:
             raise ImportError(f"{place} is not found from {os.getcwd()}")
-        spec = importlib.util.spec_from_file_location("plugin", place)
+        spec = importlib.util.spec_from_file_location("plugin", found[0])
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     else:

@@ -40,6 +40,7 @@ class ReproSpec:
         runs: how often the model runs in one process before it shows, as a leak does.
         alone: NaN as such is shown, with no witness to say that there should be a number.
         passes: optimiser passes without which the fault vanishes; empty if none are known.
+        copied: the modules of users' classes are beside the script.
     """
 
     title: str
@@ -57,6 +58,7 @@ class ReproSpec:
     runs: int = 1
     alone: bool = False
     passes: Sequence[str] = ()
+    copied: bool = False
 
 
 def repro_source(scene: ReproSpec) -> str:
@@ -95,6 +97,7 @@ def _usage(scene: ReproSpec) -> str:
     for name in ("torch", "tensorflow", "keras", "numpy"):
         lowered = name in packages or (tool is not None and tool.takes == name)
         files += [f"{name}_model.py", f"{name}_weights.npz"] if lowered else []
+    files += ["plugin (a copy; one in the current folder, or installed, comes first)"] if scene.copied else []
     parties = (scene.blamed, *scene.witnesses)
     seen = ", ".join(dict.fromkeys(f"{one_line(p.component)} {one_line(p.version)}".strip() for p in parties))
     return (
