@@ -10,7 +10,7 @@ import onnx
 
 from irfuzz.analyze.numeric_range_analysis import Alarm
 from irfuzz.analyze.warning_examination import ExaminedWarning, WarningReport
-from irfuzz.errors import UsageError
+from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.export.module_file_writing import npz_of
 from irfuzz.frontends.onnx_file import save_file
 from irfuzz.ir.program import Program
@@ -184,8 +184,7 @@ def as_html(report: WarningReport, model: str, program: Program | None = None) -
     )
     body = [element("section", element("h1", title), element("p", counts), class_="lead")]
     if program is not None:
-        drawing = graph_view("graph", graph_data(program.to_proto(), _marks(report)), f"The program of {model}")
-        body.append(element("section", element("h2", "Where they are"), drawing))
+        body.append(element("section", element("h2", "Where they are"), _drawing(report, model, program)))
     rows = [_warning_row(judged) for judged in report.judged]
     heads = ("status", "node", "kind", "interval", "needs", "precondition", "witness", "to mend it")
     body.append(element("section", element("h2", "Warnings"), _table(heads, rows)))
@@ -194,6 +193,14 @@ def as_html(report: WarningReport, model: str, program: Program | None = None) -
         heads = ("node", "kind", "interval", "needs", "why it is not proved")
         body.append(element("section", element("h2", "Not proved"), _table(heads, unproved)))
     return page(title, *body, assets=PageAssets())
+
+
+def _drawing(report: WarningReport, model: str, program: Program) -> Markup:
+    try:
+        proto = program.to_proto()
+    except InvalidProgram as error:  # of more than 2 GiB there is no such message
+        return element("p", f"No graph: {error}")
+    return graph_view("graph", graph_data(proto, _marks(report)), f"The program of {model}")
 
 
 def _marks(report: WarningReport) -> dict[str, NodeMark]:
