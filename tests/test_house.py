@@ -326,7 +326,7 @@ WAY = (
 
 # What is the same for all programs of a campaign, and so says nothing of one: settings, targets, mutators, rules.
 SAME = frozenset({
-    "Availability", "Constraints", "FindingReproducer", "InputSpec", "InsertNeighbours", "KnownIssueRule",
+    "Availability", "FindingReproducer", "InputSpec", "InsertNeighbours", "KnownIssueRule",
     "Limits", "MeasuringJudge", "Space", "Target", "ToolAdapter", "WorkerSpec",
 })  # fmt: skip
 

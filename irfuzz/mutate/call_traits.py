@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
-from irfuzz.ir.value import fact_of
+from irfuzz.ir.value import fact_of, is_constant
 from irfuzz.mutate.feature_counts import Feature, attribute_bucket
 from irfuzz.spec import full_name, load_specs
 
@@ -51,7 +51,7 @@ def traits(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterator
 
 
 def _of_node(program: Program, node: ir.Node) -> Iterator[Trait]:
-    if node.op_type == "Constant" and not node.domain:
+    if is_constant(node):
         return
     op = full_name(node.domain, node.op_type) if node.domain else node.op_type
     yield OPERATOR, ("operator", op)
@@ -95,4 +95,4 @@ def _of_values(op: str, node: ir.Node) -> Iterator[Trait]:
 
 def _is_constant(value: ir.Value) -> bool:
     producer = value.producer()
-    return value.const_value is not None or (producer is not None and producer.op_type == "Constant")
+    return value.const_value is not None or (producer is not None and is_constant(producer))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 from irfuzz.facts import TensorFact
-from irfuzz.ir.value import fact_of
+from irfuzz.ir.value import fact_of, is_constant
 from irfuzz.mutate.call_traits import OUTPUT, traits
 from irfuzz.mutate.feature_counts import Feature
 
@@ -93,7 +93,7 @@ class DrawingLimits:
     def _value_beyond(self, program: Program, nodes: Iterable[ir.Node] | None) -> str:
         """A value of another type or a higher rank."""
         own = list(program.graph if nodes is None else nodes)
-        made = [v for node in own if node.op_type != "Constant" for v in node.outputs]
+        made = [v for node in own if not is_constant(node) for v in node.outputs]
         for value in (*program.graph.inputs, *made):
             fact = fact_of(value)
             if isinstance(fact, TensorFact) and self.dtypes and fact.dtype not in self.dtypes:

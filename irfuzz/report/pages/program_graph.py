@@ -13,6 +13,7 @@ from onnx import defs, helper, numpy_helper
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.ir.program import Program
+from irfuzz.ir.value import is_constant
 from irfuzz.report.pages.html_elements import Markup, element, json_block, shown, together
 from irfuzz.report.pages.repeated_blocks import repeated_blocks
 from irfuzz.spec import has_trait
@@ -218,8 +219,7 @@ def colour_group(op: str, domain: str = "") -> str:
 
 def _constant_text(node: onnx.NodeProto) -> str | None:
     """What a node that only holds a constant holds; ``None`` of any other."""
-    # The standard's one operator that holds a value instead of computing it.
-    if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or len(node.output) != 1:
+    if not is_constant(node) or len(node.output) != 1:
         return None
     attribute = next(iter(node.attribute), None)
     if attribute is None:
