@@ -28,6 +28,7 @@ The way through the files:
 * ``ci_reports`` writes a campaign for build servers: JUnit, SARIF, GitHub's annotations and summaries. What is decided
   of a finding is given (``BuildResult``); names and fingerprints stay the same from night to night.
 * ``upstream_issues`` writes a finding as an issue of the tracker of the component at fault.
+* ``pages`` writes campaigns and findings as HTML; its essay says how.
 * ``terminal_text_cleaning`` cleans text for a terminal.
 
 To add a file to a finding's folder, let ``finding_folder_writer`` make its bytes in ``_files``, list it in

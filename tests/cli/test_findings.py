@@ -58,7 +58,8 @@ def test_a_damaged_one_is_named(out: Path, capsys: pytest.CaptureFixture[str]) -
 def test_open_writes_a_page(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["findings", "open", str(out / "findings" / "0001"), "--no-browser"]) == 0
     page = Path(capsys.readouterr().out.strip())
-    assert "<pre># &lt;report&gt; 1" in page.read_text()
+    assert page == out / "findings" / "0001" / "report.html"
+    assert "<h1>" in page.read_text()
 
 
 @pytest.mark.parametrize(

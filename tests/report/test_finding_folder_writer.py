@@ -36,7 +36,7 @@ from tests.large_weights import model as large_model
 from tests.report.conftest import FAULTS, RELU, WRONG, finding_of, parse, run_script
 
 X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
-FILES = {"model.onnx", "inputs.npz", "repro.py", "report.md", "trace.json", "finding.json"}
+FILES = {"model.onnx", "inputs.npz", "repro.py", "report.md", "trace.json", "finding.json", "values.npz"}
 ORIGINAL = {"original", "original/model.onnx", "original/inputs.npz"}
 Make = Callable[..., Finding]
 
@@ -70,6 +70,9 @@ def test_the_files(finding: Make, tmp_path: Path) -> None:
     assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
     assert (folder / "model.onnx").read_bytes() == row.case.model
     assert unpack((folder / "inputs.npz").read_bytes())["x"].tolist() == X["x"].tolist()  # type: ignore[union-attr]
+    assert list(unpack((folder / "values.npz").read_bytes())) == [row.verdict.target, row.verdict.witnesses[0]]
+    write_bundle(folder, replace(row, results=()))
+    assert not (folder / "values.npz").exists(), "of a row nobody knows what was given"
     summary = json.loads((folder / "finding.json").read_text())
     assert (summary["schema"], summary["symptom"], summary["iteration"]) == (1, "difference", 3)
     assert summary["versions"]["reference"] == onnx.__version__

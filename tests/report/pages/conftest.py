@@ -30,7 +30,9 @@ SIZES = ((1440, 1000), (390, 844))
 @pytest.fixture(scope="session")
 def browser() -> Generator[Any]:
     """Chromium without a screen; tests that need it are skipped if there is none."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra `pages`)")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (`pip install playwright`)"
+    )
     found = os.environ.get("IRFUZZ_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip(f"no Chromium: none of {', '.join(BROWSERS)} is on PATH, and IRFUZZ_CHROMIUM names none")
