@@ -47,6 +47,14 @@ class Parser(argparse.ArgumentParser):
         names = {name: action for action in self._actions for name in action.option_strings if name.startswith("--")}
         return {name.removeprefix("--"): action for name, action in names.items() if name != "--help"}
 
+    def of_type(self, kind: Callable[[str], object]) -> list[argparse.Action]:
+        """Flags and arguments whose words a function reads.
+
+        Args:
+            kind: the function, such as ``place``.
+        """
+        return [action for action in self._actions if action.type is kind]
+
     def error(self, message: str) -> NoReturn:
         """Complain about the words of a command line, with the command whose help tells more.
 
