@@ -15,5 +15,5 @@ FUZZ_SEARCH, FUZZ_HUNT = "thompson", "both"
 FUZZ_SLOW_SHARE, FUZZ_SHORT = 0.25, 300.0
 """Share of slow targets; in less than so many seconds they would hardly have started, so they get none."""
 
-FUZZ_PROBE, FUZZ_PROBE_SHARE = 120.0, 0.2
+FUZZ_PROBE, FUZZ_PROBE_SHARE = 600.0, 0.2
 """Seconds that a campaign which learns what targets refuse may ask them before, and the share of its time."""

@@ -51,7 +51,7 @@ from irfuzz.oracle.verdict import Verdict
 if TYPE_CHECKING:
     from irfuzz.campaign.job import Job
 
-REFRESH, LEARNING = 200, 40
+REFRESH, LEARNING = 200, 20
 """Iterations between two looks at what other jobs have added; and the same if it is learnt what targets refuse."""
 
 NO_SHARE = "slow, and gets no share of the time; give a longer --time, or --slow-share"

@@ -28,7 +28,9 @@ The way through the files:
 * ``input_flags`` and ``sample_flags`` are flags that several commands share; ``model_reading_and_output_checks``
   reads the models that are given and tries whether results can be written; ``model_writer`` writes models with their
   traces.
-* ``progress_display`` shows what a long command does, ``campaign_display`` the table of a campaign.
+* ``progress_display`` shows what a long command does, ``campaign_display`` how far a campaign is, in a terminal by
+  ``campaign_screen``.
+* ``shell_completion`` writes what a shell reads to complete commands.
 * ``interrupt_handling`` handles Ctrl-C.
 * ``ci_reporting`` has the flags of a campaign in a build, and what its server reads.
 

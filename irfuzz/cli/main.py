@@ -38,6 +38,7 @@ from irfuzz.cli.interrupt_handling import STOPPED, obeying
 from irfuzz.cli.model_reading_and_output_checks import nothing_left_behind
 from irfuzz.cli.parser import Parser, parse
 from irfuzz.cli.progress_display import quiet
+from irfuzz.cli.shell_completion import FLAG, completion
 from irfuzz.errors import InternalError, IrfuzzError, SpecError, UsageError
 from irfuzz.process_limits import on_files, on_memory, too_low
 from irfuzz.report.terminal_text_cleaning import one_line
@@ -158,6 +159,9 @@ def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(_overview(), file=sys.stdout if words else sys.stderr)
         return 0 if words else BAD_INPUT
+    if words[0] == FLAG:
+        print(completion(words[1:], COMMANDS))
+        return 0
     by_name = {command.NAME: command for command in COMMANDS}
     command = by_name.get(words[0])
     if command is None:
@@ -187,6 +191,7 @@ def _overview() -> str:
         "options:",
         "  -h, --help  Show this text; `irfuzz COMMAND --help` shows a command's.",
         "  --version   Print the version.",
+        "  --print-completion SHELL  Print what bash, zsh or tcsh reads to complete commands and flags.",
         "",
         "examples:",
         "  irfuzz fuzz seeds --time 10m --out findings",

@@ -50,6 +50,14 @@ class Parser(argparse.ArgumentParser):
         optional = {action.dest: action for action in self._actions if action.nargs == "*"}
         return {name.removeprefix("--"): action for name, action in names.items() if name != "--help"} | optional
 
+    def of_type(self, kind: Callable[[str], object]) -> list[argparse.Action]:
+        """Flags and arguments whose words a function reads.
+
+        Args:
+            kind: the function, such as ``place``.
+        """
+        return [action for action in self._actions if action.type is kind]
+
     def error(self, message: str) -> NoReturn:
         """Complain about the words of a command line, with the command whose help tells more.
 

@@ -26,7 +26,8 @@ The way through the files:
 * ``mutation_engine`` draws a mutator and a site, lets it edit, verifies, and repeats recorded edits.
 * ``mutation_trace`` writes a lineage as JSON and rebuilds it; ``traced_mutant_generation`` makes an endless stream of
   mutants.
-* ``feature_counts`` weighs down what was seen often, and ``user_mutation_constraints`` is what a user allows.
+* ``feature_counts`` weighs down what was seen often, and ``user_mutation_constraints`` is what a user allows;
+  ``drawing_limits`` keeps campaigns to what targets take, by the traits of calls that ``call_traits`` names.
 * ``editing`` has what all mutators edit with. The mutators are in ``insertion`` and ``drawn_calls`` (new calls),
   ``patterns`` (subgraphs that optimisers recognise), ``layers`` (layers that are there), ``control_flow``,
   ``model_interface`` and ``tensor_values``.

@@ -1,9 +1,10 @@
 """Learns from runs which calls a target refuses, so that they are drawn no more.
 
 A feature of a call (``irfuzz.mutate.call_traits``) counts as refused if ``ENOUGH`` refusals are put down to it and no
-program with it ever ran. A refusal is put down in equal parts to those features of the program that never ran, of the
-coarsest level that has any: to the operator before its element type, to that before an attribute. If one of them counts
-as refused already, it explains the refusal, and the others are left out. A feature that no program had yet counts as
+program with it ever ran. A refusal is put down in parts to features of the program that never ran, of the coarsest
+level that has any: to the operator before its element type, to that before an attribute; the parts are the smaller the
+more features of their kind ran. If a feature alone is new, one refusal is enough. If one of them counts as refused
+already, it explains the refusal, and the others are left out. A feature that no program had yet counts as
 refused if more features of its kind (operators; of one operator element types, ranks, values of one attribute) are
 refused than ran.
 """
@@ -39,7 +40,7 @@ ASKED, REFUSED = "valid runs", "valid refused"
 """Ends of the names of counts: runs of valid programs on a target that is learnt of, and those that it refused."""
 
 
-KINDS = frozenset({"operator", "opset", "dtype", "rank", "attr"})
+KINDS = frozenset({"operator", "opset", "dtype", "rank", "computed", "attr"})
 """Features that are one of a kind: of the same words but for the last."""
 
 
@@ -55,6 +56,7 @@ class RefusalTable:
         self.ran: Counter[Feature] = Counter()
         self.doubt: defaultdict[Feature, float] = defaultdict(float)
         self._kinds: Counter[Feature] = Counter()
+        self._kinds_ran: Counter[Feature] = Counter()
 
     def refuses(self, feature: Feature) -> bool:
         """Whether a feature counts as refused."""
@@ -80,12 +82,15 @@ class RefusalTable:
             explained = [feature for feature in new if self.doubt.get(feature, 0.0) >= ENOUGH]
             coarsest = min(new.values(), default=LEVELS)
             blamed = explained or [feature for feature, level in new.items() if level == coarsest]
-            for feature in blamed:
-                self._blame(feature, 1.0 / len(blamed))
+            parts = [1.0 / (1 + self._kinds_ran[feature[:-1]]) for feature in blamed]
+            whole = ENOUGH if len(new) == 1 else 1.0
+            for feature, part in zip(blamed, parts, strict=True):
+                self._blame(feature, whole * part / sum(parts))
 
     def _took(self, feature: Feature, times: int) -> None:
         if feature not in self.ran and feature[0] in KINDS:
             self._kinds[feature[:-1]] -= 2 if self.doubt.get(feature, 0.0) >= ENOUGH else 1
+            self._kinds_ran[feature[:-1]] += 1
         self.ran[feature] += times
 
     def _blame(self, feature: Feature, share: float) -> None:

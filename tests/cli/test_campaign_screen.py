@@ -1,0 +1,127 @@
+"""The live screen of a campaign in a terminal, and what a continued campaign says."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+from dataclasses import replace
+from pathlib import Path
+
+import onnx.parser
+import pytest
+from rich.console import Console
+
+import irfuzz
+from irfuzz.api.fuzz_report import FuzzReport
+from irfuzz.api.progress_update import Update
+from irfuzz.campaign.campaign import CampaignProgress
+from irfuzz.campaign.config import Config
+from irfuzz.cli.campaign_display import continued_lines
+from irfuzz.cli.campaign_screen import NARROW, screen
+
+PROGRESS = CampaignProgress(
+    seconds=75.0, programs=1203, programs_this_run=1000, rate=16.04, corpus=310, findings=0, suspects=7, unreplayed=0,
+    internal_errors=0, last=12.0, coverage={"input": 0.41},
+    counts={"runs": 3609, "folder/a.py:Mine unsupported": 13, "reference rejected": 3, "untriaged": 4},
+)  # fmt: skip
+REPORT = FuzzReport(
+    Path("out"), Config(seed=5), PROGRESS, (), (), {"reference": "1", "folder/a.py:Mine": ""}, {}, {},
+    looked_into=("difference of reference",),
+)  # fmt: skip
+
+
+def shown(report: FuzzReport, width: int = 120) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(screen(report, 3700, width))
+    return capture.get()
+
+
+@pytest.mark.unit
+def test_everything_has_its_place() -> None:
+    text = re.sub(" +", " ", shown(REPORT))
+    for part in (
+        "run time 0:01:15 of 1:01:40", "programs 1203 (+1000)", "rate 16.0/s", "corpus 310", "new 0", "known 0",
+        "suspects 7", "last new 12 s ago", "input 41.0%", "triage difference of reference; 4 wait",
+        "runs 3609, of which 16 not ok", "a.py:Mine unsupported 13",
+    ):  # fmt: skip
+        assert part in text, part
+    idle = replace(REPORT, looked_into=(), progress=replace(PROGRESS, last=None, counts={}, coverage={}))
+    text = re.sub(" +", " ", shown(idle))
+    assert "triage nothing waits" in text
+    assert "last new none yet" in text
+    assert "runs" not in text
+
+
+@pytest.mark.unit
+def test_a_narrow_terminal_has_one_column() -> None:
+    assert shown(REPORT, NARROW).count("╮╭") == 2
+    assert "╮╭" not in shown(REPORT, NARROW - 1)
+
+
+@pytest.mark.unit
+def test_words_of_a_target_cannot_move_the_cursor() -> None:
+    wild = replace(REPORT, looked_into=("difference of \x1b[2Jx",), starting_targets={"a\x1b[H": 9.0})
+    assert "\x1b" not in shown(wild)
+
+
+@pytest.mark.unit
+def test_a_continued_campaign_says_what_it_has_and_does_first() -> None:
+    first, second = continued_lines(REPORT)
+    assert first == "continuing the campaign in out, seed 5: 1203 programs, corpus 310, findings 0, suspects 7"
+    assert second.endswith("then 4 disagreements that wait for triage")
+    (_, second) = continued_lines(replace(REPORT, progress=replace(PROGRESS, counts={})))
+    assert second == "first: starting the targets and reading the corpus"
+
+
+MODEL = '<ir_version: 8, opset_import: ["": 17]> g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }'
+
+
+def test_the_screen_in_a_terminal(tmp_path: Path) -> None:
+    model = tmp_path / "relu.onnx"
+    onnx.save(onnx.parser.parse_model(MODEL), model)
+    words = ["fuzz", str(model), "--targets", "onnxruntime:disabled,reference", "--programs", "12", "--jobs", "1"]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "irfuzz", *words, "--time", "300s"])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    raw = b""
+    try:
+        while data := os.read(terminal, 1 << 16):
+            raw += data
+    except OSError:
+        pass  # the terminal of a process that has ended
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1)
+    text = raw.decode()
+    assert all(f"─ {title} ─" in text for title in ("process", "findings", "coverage", "targets"))
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")  # the cursor is shown again
+    after = text[text.rindex("\x1b[?25h") :]
+    assert "─ process ─" not in after
+    assert re.search(r"\d+ s, \d+ programs", after)
+
+
+def test_a_second_run_plans_no_inputs_again(tmp_path: Path) -> None:
+    doing: list[list[str]] = []
+
+    def run(programs: int) -> None:
+        doing.append([])
+
+        def told(update: Update[FuzzReport]) -> None:
+            doing[-1].append(update.doing)
+
+        irfuzz.fuzz(
+            onnx.parser.parse_model(MODEL), tmp_path / "out", targets=["reference"], seconds=300, programs=programs,
+            options=irfuzz.FuzzOptions(jobs=1), progress=told,
+        )  # fmt: skip
+
+    run(2)
+    run(3)
+    planning = "looking for sizes of inputs"
+    assert planning in doing[0]
+    assert planning not in doing[1]
