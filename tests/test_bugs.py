@@ -68,7 +68,8 @@ for line in sys.stdin:
 """
 """Runs each script that it is told of in a process of its own, with the imports made beforehand."""
 
-SENTENCE = re.compile(r'"[^"]{8,}"|`[^`]+`|[A-Z]\w+-\d+|IR\.md|graph', re.DOTALL)
+SENTENCE = re.compile(r'"[^"]{8,}"|`[^`]{8,}`', re.DOTALL)
+"""Of a specification: a quotation, or a formula or signature."""
 
 SEEN = re.compile(r"^Seen with ([^;\n]*?)(?:;.*)?\.$", re.MULTILINE)
 

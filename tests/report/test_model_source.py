@@ -80,6 +80,17 @@ def test_text_that_a_string_would_change_is_not_written(text: str, told: str) ->
         assert onnx.printer.to_text(again) == onnx.printer.to_text(onnx.parser.parse_model(text))
 
 
+def test_sizes_without_a_name_get_one_in_text() -> None:
+    model = onnx.parser.parse_model(f"{HEAD} g (float[2] x) => (seq(float[k]) y) {{ y = SequenceConstruct (x) }}")
+    dim = model.graph.output[0].type.sequence_type.elem_type.tensor_type.shape.dim[0]
+    dim.ClearField("dim_param")
+    first = next(written_models(model, X))
+    again = onnx.load_model_from_string(built(first.lines, first.imports)["model"])
+    assert "onnx.parser" in first.lines
+    assert again.graph.output[0].type.sequence_type.elem_type.tensor_type.shape.dim[0].dim_param == "size0"
+    assert dim.WhichOneof("value") is None, "the model itself stays as it is"
+
+
 @pytest.mark.parametrize(
     "inputs",
     [

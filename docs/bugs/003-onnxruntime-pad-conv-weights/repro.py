@@ -1,7 +1,8 @@
 """onnxruntime 1.31.1: a Pad of a convolution's weights is fused as if it padded the data
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: Conv-11 takes any tensor as `W`; nothing is special about one that a Pad computed.
+Expected: Conv-11: "The convolution operator consumes an input tensor and a filter, and computes the output."; nothing is special about a
+filter that a Pad computed.
   https://onnx.ai/onnx/operators/onnx__Conv.html
 """
 import os, sys

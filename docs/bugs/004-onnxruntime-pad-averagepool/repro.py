@@ -1,7 +1,8 @@
 """onnxruntime 1.31.1: a Pad at least as wide as the kernel is fused into an AveragePool, which then refuses it
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: AveragePool-11 averages whatever it is given, here a tensor with a wide border of zeros; the node itself has no `pads`.
+Expected: AveragePool-11: "average pooling consisting of computing the average on all values of a subset of the input tensor according to
+the kernel size"; here of a tensor with a wide border of zeros; the node itself has no `pads`.
   https://onnx.ai/onnx/operators/onnx__AveragePool.html
 """
 import os, sys

@@ -1,8 +1,8 @@
 """onnxruntime 1.31.1: fusing a Pad into an AveragePool with ceil_mode drops the last window
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: AveragePool-11 with `ceil_mode`: `ceil((7 - 2) / 2 + 1)` = 4 windows over the 7 padded elements. ONNX's shape inference says 4,
-too.
+Expected: AveragePool-11, `ceil_mode`: "Whether to use ceil or floor (default) to compute the output shape."; `ceil((7 - 2) / 2 + 1)` = 4
+windows over the 7 padded elements. ONNX's shape inference says 4, too.
   https://onnx.ai/onnx/operators/onnx__AveragePool.html
 """
 import os, sys

@@ -1,8 +1,9 @@
 """onnxruntime 1.31.1: fusing a Relu with a Clip of doubles raises
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: Relu-14 and Clip-13 both take double, and onnxruntime has kernels for both.
-  https://onnx.ai/onnx/operators/onnx__Relu.html
+Expected: Clip-13: "Constrain input and output types to all numeric tensors."; Relu-14 takes double as well, and onnxruntime has kernels for
+both.
+  https://onnx.ai/onnx/operators/onnx__Clip.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,7 +1,7 @@
 """onnxruntime 1.31.1: Shrink of doubles, or of large integers, computes in single precision
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: Shrink-9 takes double: `If x > lambd, y = x - bias`.
+Expected: Shrink-9: "produces one Tensor output, having same datatype and shape with input"; of double `If x > lambd, y = x - bias`.
   https://onnx.ai/onnx/operators/onnx__Shrink.html
 """
 import os, sys

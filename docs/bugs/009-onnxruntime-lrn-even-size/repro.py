@@ -1,8 +1,8 @@
 """onnxruntime 1.31.1: LRN refuses an even size
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: LRN-13 sums over `max(0, c - floor((size - 1) / 2)) <= i <= min(C - 1, c + ceil((size - 1) / 2))`; rounding down and up has a
-meaning for even sizes alone.
+Expected: LRN-13: "its region is `{X[n, i, d1, ..., dk] | max(0, c - floor((size - 1) / 2)) <= i <= min(C - 1, c + ceil((size - 1) / 2))}`";
+rounding down and up has a meaning for even sizes alone.
   https://onnx.ai/onnx/operators/onnx__LRN.html
 """
 import os, sys

@@ -1,7 +1,8 @@
 """onnxruntime 1.31.1: ReduceSum, ReduceProd, ReduceMean, ReduceL1 and ReduceSumSquare of int64 compute in floating point
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: ReduceSumSquare-13 takes int64: 94906267 * 94906267 + 1 = 9007199515875290, far within the range of the type.
+Expected: ReduceSumSquare-13: "Computes the sum square of the input tensor's elements along the provided axes.", of int64 as well: 94906267
+* 94906267 + 1 = 9007199515875290, far within the range of the type.
   https://onnx.ai/onnx/operators/onnx__ReduceSumSquare.html
 """
 import os, sys

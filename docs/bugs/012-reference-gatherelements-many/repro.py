@@ -1,7 +1,8 @@
 """onnx 1.23.2, reference evaluator: GatherElements fails where the axis has more than 64 elements
 
 Seen with reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: GatherElements-13 has no limit on sizes.
+Expected: GatherElements-13: "It is an indexing operation that produces its output by indexing into the input data tensor at index positions
+determined by elements of the `indices` tensor."; it has no limit on sizes.
   https://onnx.ai/onnx/operators/onnx__GatherElements.html
 """
 import os, sys

@@ -1,7 +1,8 @@
 """onnx 1.23.2, reference evaluator: LRN normalises only as many channels as there are batches
 
 Seen with reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: LRN-13 defines `square_sum[n, c, ...]` for every channel.
+Expected: LRN-13: "It normalizes over local input regions. The local region is defined across the channels."; `square_sum[n, c, ...]` is
+defined for every channel.
   https://onnx.ai/onnx/operators/onnx__LRN.html
 """
 import os, sys

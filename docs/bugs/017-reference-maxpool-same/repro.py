@@ -1,8 +1,8 @@
 """onnx 1.23.2, reference evaluator: MaxPool with auto_pad SAME drops the last window
 
 Seen with reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: MaxPool-12: `SAME_UPPER or SAME_LOWER: output_spatial_shape[i] = floor((input_spatial_shape[i] - 1) / strides_spatial_shape[i]) +
-1`, here 3.
+Expected: MaxPool-12, `auto_pad`: "SAME_UPPER or SAME_LOWER mean pad the input so that `output_shape[i] = ceil(input_shape[i] / strides[i])`
+for each axis `i`.", here 3.
   https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 import os, sys

@@ -1,7 +1,8 @@
 """onnx 1.23.2, reference evaluator: RNN knows no Relu
 
 Seen with reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: RNN-14 lists `Relu(x) - max(0, x)` among the activations that are not optional.
+Expected: RNN-14, `activations`: "One (or two if bidirectional) activation function for input gate. The activation function must be one of
+the activation functions specified above."; `Relu(x) - max(0, x)` is among them.
   https://onnx.ai/onnx/operators/onnx__RNN.html
 """
 import os, sys

@@ -1,7 +1,7 @@
 """onnx 1.23.2, reference evaluator: ReduceSumSquare of int32 gives int64
 
 Seen with reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: ReduceSumSquare-13: input and output have the same type T.
+Expected: ReduceSumSquare-13: "Constrain input and output types to numeric tensors.", both by the same type T.
   https://onnx.ai/onnx/operators/onnx__ReduceSumSquare.html
 """
 import os, sys

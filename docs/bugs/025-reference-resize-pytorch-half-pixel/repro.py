@@ -1,7 +1,8 @@
 """onnx 1.23.2, reference evaluator: cubic Resize to one element with pytorch_half_pixel starts half an element off
 
 Seen with reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: Resize-13: `x_original = length_resized > 1 ? (x_resized + 0.5) / scale - 0.5 : 0`.
+Expected: Resize-13: "if coordinate_transformation_mode is "pytorch_half_pixel", x_original = length_resized > 1 ? (x_resized + 0.5) / scale
+- 0.5 : 0
   https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 import os, sys

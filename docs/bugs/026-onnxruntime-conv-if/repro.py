@@ -1,8 +1,8 @@
 """onnxruntime 1.20.1: the optimiser reads beyond the inputs of an If whose bodies use a Conv's output
 
 Seen with onnxruntime 1.20.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: If-16: bodies may use values of the graph around them.
-  https://onnx.ai/onnx/operators/onnx__If.html
+Expected: IR.md: "A node input in a nested subgraph MAY refer to names introduced in outer graphs (as node outputs, graph inputs, or graph
+initializers)".
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,7 +1,8 @@
 """onnxruntime 1.24.4: inlining an If of a constant condition loses the branch's initializers
 
 Seen with onnxruntime 1.24.4, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: A branch is a graph like any other and has initializers of its own.
+Expected: IR.md, of a graph, and a branch is one: "When an initializer has a name different from all graph inputs, it specifies a constant
+value."
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

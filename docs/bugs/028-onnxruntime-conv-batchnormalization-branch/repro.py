@@ -1,7 +1,8 @@
 """onnxruntime 1.24.4: fusing Conv and BatchNormalization in a branch asks for the model's path
 
 Seen with onnxruntime 1.24.4, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: A model may be given as bytes, and a branch may use initializers of the graph around it.
+Expected: IR.md: "A node input in a nested subgraph MAY refer to names introduced in outer graphs (as node outputs, graph inputs, or graph
+initializers)". A model may be given as bytes.
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

@@ -1,7 +1,8 @@
 """onnxruntime 1.23.2: LayerNormalization refuses to normalise one element
 
 Seen with onnxruntime 1.23.2, reference 1.23.2, torch 2.13.0+cpu; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: LayerNormalization-17 names no smallest size; of one element the answer is 0 times the scale.
+Expected: LayerNormalization-17: "The first stage is standardization, which makes the normalized elements have zero mean and unit
+variances."; it names no smallest size; of one element the answer is 0 times the scale.
   https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 """
 import os, sys

@@ -1,7 +1,7 @@
 """onnx-graphsurgeon 0.6.1: import of a model with an optional input raises
 
 Seen with onnx-graphsurgeon 0.6.1, reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx, onnx-graphsurgeon, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: OptionalGetElement-15 takes an optional; a graph's input may have any type.
+Expected: OptionalGetElement-15: "Outputs the element in the optional-type input."; a graph's input may have any type.
   https://onnx.ai/onnx/operators/onnx__OptionalGetElement.html
 """
 import os, sys

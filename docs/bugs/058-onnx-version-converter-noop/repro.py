@@ -1,7 +1,8 @@
 """onnx 1.23.2, version converter: conversion to an older opset keeps noop_with_empty_axes, which that does not know
 
 Seen with onnx-version-converter 1.23.2, reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: ReduceMean-13 has the attributes `axes` and `keepdims`; `noop_with_empty_axes` came with version 18.
+Expected: ReduceMean-13: "Computes the mean of the input tensor's elements along the provided axes."; it has the attributes `axes` and
+`keepdims`, and `noop_with_empty_axes` came with version 18.
   https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 """
 import os, sys

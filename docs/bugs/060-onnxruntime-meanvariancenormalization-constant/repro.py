@@ -1,8 +1,8 @@
 """onnxruntime 1.31.1: MeanVarianceNormalization of constant data gives NaN
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: MeanVarianceNormalization-13 is a function; its body divides by the standard deviation plus `Epsilon`, 1e-9. Of equal elements
-that is 0 / 1e-9.
+Expected: MeanVarianceNormalization-13: "Perform mean variance normalization on the input tensor X using formula: `(X-EX)/sqrt(E(X-EX)^2)`";
+it is a function, whose body divides by the standard deviation plus `Epsilon`, 1e-9. Of equal elements that is 0 / 1e-9.
   https://onnx.ai/onnx/operators/onnx__MeanVarianceNormalization.html
 """
 import os, sys

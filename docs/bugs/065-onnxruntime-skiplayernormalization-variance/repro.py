@@ -1,7 +1,8 @@
 """onnxruntime 1.27.0: an Add fused into a LayerNormalization computes the variance by a difference that cancels out
 
 Seen with onnxruntime 1.27.0, onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: LayerNormalization-17: the variance is the mean of squared deviations.
+Expected: LayerNormalization-17: "D = Sub(X, Mean) DD = Mul(D, D) Var = ReduceMean<axes=normalized_axes>(DD)": the variance is the mean of
+squared deviations.
   https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
 """
 import os, sys

@@ -1,7 +1,9 @@
 """onnxruntime 1.31.1: a BatchNormalization is fused into a MatMul although what stands between is an output too
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: An output of the graph is what its node computes, whoever else reads it.
+Expected: Reshape-14: "Reshape the input tensor similar to numpy.reshape."; an output of the graph is what its node computes, whoever else
+reads it.
+  https://onnx.ai/onnx/operators/onnx__Reshape.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

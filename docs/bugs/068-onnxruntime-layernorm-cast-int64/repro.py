@@ -1,8 +1,9 @@
 """onnxruntime 1.31.1: a Cast of integers in front is fused into a LayerNormalization
 
 Seen with onnxruntime 1.31.1, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: LayerNormalization-17: T is a floating-point type; Cast-13 makes one of int64.
-  https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
+Expected: Cast-13: "The operator casts the elements of a given input tensor to a data type specified by the 'to' argument";
+LayerNormalization-17 takes the float that comes of int64.
+  https://onnx.ai/onnx/operators/onnx__Cast.html
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
@@ -10,7 +11,6 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
-
 inputs = {'x': np.array([[0, 4]], 'int64')}
 weights = {'a': np.array([-1], 'int64'), 'p': np.array(2.0, 'float32'), 'e': np.array(1.0, 'float32'), 's': np.full((2,), 1.0, 'float32'), 'b': np.full((2,), 0.0, 'float32')}
 nodes = [helper.make_node('Cast', ['x'], ['c'], to=1),

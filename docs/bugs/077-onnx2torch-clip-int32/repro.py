@@ -1,7 +1,7 @@
 """onnx2torch 1.5.15: Clip of int32 gives float32
 
 Seen with onnx2torch 1.5.15, reference 1.23.2, onnxruntime 1.31.1; needs numpy, onnx, onnx2torch. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: Clip-13: input and output have the same type T.
+Expected: Clip-13: "Constrain input and output types to all numeric tensors.", both by the same type T.
   https://onnx.ai/onnx/operators/onnx__Clip.html
 """
 import os, sys

@@ -1,7 +1,8 @@
 """openvino 2026.4.1: Clip without bounds behind what cannot be converted dies
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: Clip-11: min and max are optional; TfIdfVectorizer is one of ONNX's operators, and a front end that lacks it may say so.
+Expected: Clip-11: "They default to numeric_limits::lowest() and numeric_limits::max(), respectively.", min and max; TfIdfVectorizer is one
+of ONNX's operators, and a front end that lacks it may say so.
   https://onnx.ai/onnx/operators/onnx__Clip.html
 """
 import os, sys

@@ -1,7 +1,8 @@
 """onnxruntime 1.31.1: moving a DequantizeLinear of int8 with a zero point behind a Transpose makes an invalid graph
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: DequantizeLinear-21: x and x_zero_point have type T1, among them int8. Transpose-21 takes the float that comes of it.
+Expected: DequantizeLinear-21: "The type of the inputs 'x_zero_point' and 'x'.", among them int8. Transpose-21 takes the float that comes of
+it.
   https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 It vanishes with InferenceSession(..., disabled_optimizers=['QDQPropagationTransformer']).
 """

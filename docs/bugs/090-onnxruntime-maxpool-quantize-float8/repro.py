@@ -1,7 +1,8 @@
 """onnxruntime 1.31.1: a QuantizeLinear to float8 is moved in front of a MaxPool, which knows no float8
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: MaxPool-12: T is one of float16, float, double, int8 and uint8. QuantizeLinear-21 gives float8 from what MaxPool answers.
+Expected: MaxPool-12: "Constrain input and output types to float and 8 bit tensors." It knows no float8. QuantizeLinear-21 gives float8 from
+what MaxPool answers.
   https://onnx.ai/onnx/operators/onnx__MaxPool.html
 It vanishes with InferenceSession(..., disabled_optimizers=['QDQPropagationTransformer']).
 """

@@ -1,7 +1,8 @@
 """onnxruntime 1.31.1: a BatchNormalization with parameters of another type than its data is fused into a MatMul
 
 Seen with onnxruntime 1.31.1; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: BatchNormalization-15: X has type T, scale and B type T1, mean and variance type T2.
+Expected: BatchNormalization-15: "Constrain scale and bias types to float tensors.", as T1, apart from the T of X and the T2 of mean and
+variance.
   https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
 It vanishes with InferenceSession(..., disabled_optimizers=['MatMul_BatchNormalization_Fusion']).
 """

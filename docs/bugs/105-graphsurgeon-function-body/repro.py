@@ -1,8 +1,8 @@
 """onnx-graphsurgeon 0.6.1: sorting a model that has a local function and a body recurses endlessly
 
 Seen with onnx-graphsurgeon 0.6.1, onnxruntime 1.32.0; needs onnx, onnx-graphsurgeon, onnxruntime, numpy. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: IR.md: a model's functions may be called from any graph of it, bodies included; onnx's checker takes the model, and ONNX Runtime
-runs it.
+Expected: IR.md, of a model's functions: "An optional list of functions local to the model."; any graph of it may call them, bodies
+included; onnx's checker takes the model, and ONNX Runtime runs it.
 """
 import os, sys
 sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))

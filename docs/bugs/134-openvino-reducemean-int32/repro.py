@@ -1,7 +1,8 @@
 """openvino 2026.4.1: ReduceMean and ReduceMax of int32 compute in single precision
 
 Seen with openvino 2026.4.1; needs numpy, onnx, openvino. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: ReduceMean-18 takes int32; the mean of one number is that number, and the largest of one, too.
+Expected: ReduceMean-18: "Computes the mean of the input tensor's elements along the provided axes.", of int32 as well; the mean of one
+number is that number, and the largest of one, too.
   https://onnx.ai/onnx/operators/onnx__ReduceMean.html
 """
 import os, sys

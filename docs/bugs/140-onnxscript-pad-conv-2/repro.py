@@ -1,7 +1,8 @@
 """onnxscript 0.7.2: fusing a Pad of opsets before 11 into a Conv looks for an input that is not there
 
 Seen with onnxscript 0.7.2, reference 1.23.2, onnxruntime 1.32.0; needs numpy, onnx, onnxscript, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: Pad-2 has its `pads` as an attribute; only from Pad-11 on they are an input.
+Expected: Pad-2, `pads`: "List of integers indicating the number of padding elements to add or remove (if negative) at the beginning and end
+of each axis."; it is an attribute; only from Pad-11 on it is an input.
   https://onnx.ai/onnx/operators/onnx__Pad.html
 """
 import os, sys

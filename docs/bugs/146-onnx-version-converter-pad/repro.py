@@ -1,7 +1,8 @@
 """onnx 1.23.2, version converter: conversion of a Pad to opset 11 fills in a float32 whatever the type of the data
 
 Seen with onnx-version-converter 1.23.2, reference 1.23.2; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: Pad-11: `constant_value` has the type T of `data`; Pad-2 takes float16, float and double.
+Expected: Pad-11, `constant_value`: "(Optional) A scalar value to be used if the mode chosen is `constant` (by default it is 0).", of the
+type T of `data`; Pad-2 takes float16, float and double.
   https://onnx.ai/onnx/operators/onnx__Pad.html
 """
 import os, sys

@@ -1,7 +1,8 @@
 """onnxruntime 1.32.0: a DequantizeLinear of int4 in front of a MaxPool is dropped, which knows no int4
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: MaxPool-12: T is one of float16, float, double, int8 and uint8. DequantizeLinear-21 makes float of int4.
+Expected: MaxPool-12: "Constrain input and output types to float and 8 bit tensors." It knows no int4. DequantizeLinear-21 makes float of
+int4.
   https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 import os, sys

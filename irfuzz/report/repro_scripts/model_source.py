@@ -126,7 +126,8 @@ def _by_bytes(proto: onnx.ModelProto) -> WrittenModel | None:
 
 
 def _by_text(proto: onnx.ModelProto) -> WrittenModel | None:
-    """In ONNX's text form, if that says all of it."""
+    """In ONNX's text form, if that says all of it but for sizes that have no name, which get one."""
+    proto = _with_named_sizes(proto)
     text = onnx.printer.to_text(proto).strip()
     few = sum(a.size for a in _arrays_in(proto.graph)) <= ELEMENTS
     if not few or '"""' in text or "\\" in text or max(map(len, text.splitlines())) > WIDEST:
@@ -135,6 +136,21 @@ def _by_text(proto: onnx.ModelProto) -> WrittenModel | None:
         return None
     lines = f'model = onnx.parser.parse_model("""{text}""").SerializeToString()'
     return WrittenModel(lines, ("import onnx",))
+
+
+def _with_named_sizes(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy in which each unknown size of an input or output has a name of its own: the parser takes no ``?``."""
+    made = onnx.ModelProto()
+    made.CopyFrom(proto)
+    number = 0
+    for value in (*made.graph.input, *made.graph.output):
+        kind = value.type
+        while kind.WhichOneof("value") in ("sequence_type", "optional_type"):
+            kind = getattr(kind, str(kind.WhichOneof("value"))).elem_type
+        for dim in kind.tensor_type.shape.dim if kind.HasField("tensor_type") else ():
+            if dim.WhichOneof("value") is None:
+                dim.dim_param, number = f"size{number}", number + 1
+    return made
 
 
 def _canonical(proto: onnx.ModelProto) -> bytes:
