@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -174,3 +175,15 @@ def test_both_builds_of_onnxruntime_are_refused(tmp_path: Path, monkeypatch: pyt
     assert "pip uninstall onnxruntime onnxruntime-gpu" in str(caught.value)
     assert installed_version("onnxruntime-gpu") == "1.31.0"
     assert installed_version("no-such-distribution") is None
+
+
+@pytest.mark.unit
+def test_the_release_workflow_builds_what_the_project_says(root: Path) -> None:
+    built = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["cibuildwheel"]["build"].split()
+    workflow = (root / ".github" / "workflows" / "release.yml").read_text()
+    (tried,) = re.findall(r'python: (\[".*"\])', workflow)
+    assert built == [f"cp{version.replace('.', '')}-*" for version in json.loads(tried)]
+    assert built[0] == "cp311-*", "requires-python"
+    (guard,) = re.findall(r"grep -qx \"(.*)\" irfuzz/__init__\.py", workflow)
+    line = guard.replace("\\", "").replace("${TAG#v}", irfuzz.__version__)
+    assert line in (root / "irfuzz" / "__init__.py").read_text().splitlines()
