@@ -22,8 +22,8 @@ def settle() -> None:
 def give_back(last: float, every: float = 120.0) -> float:
     """Collect what waits for the collector, and give memory that nobody uses back to the system, now and then.
 
-    Takes about half a second in a job, for a tenth of what it holds. Where the C library is not glibc, which keeps what
-    is freed between what is used, collecting has to do.
+    Takes about half a second in a job, for a tenth of what it holds. glibc keeps what is freed
+    between what is used; with another C library collecting has to do.
 
     Args:
         last: when that was done, by ``time.monotonic``.

@@ -39,7 +39,7 @@ class PluginAdapter:
 
     Attributes:
         name: the target's name.
-        source: where the class is (``NAME``).
+        source: place of the class (``NAME``).
         folder: searched for modules before ``sys.path``; the current folder, as with ``python -m``.
     """
 
@@ -180,7 +180,7 @@ def source_digest(source: str) -> str:
     """Tells apart states of a user's class by the file that holds it; read once in a process.
 
     Args:
-        source: where the class is, as in the option ``class`` of its target.
+        source: place of the class, as in the option ``class`` of its target.
 
     Returns:
         The beginning of the file's SHA-256; empty if there is no such file.
@@ -197,7 +197,7 @@ def allowed_to(name: str, source: str) -> tuple[str, ...]:
 
     Args:
         name: of the target.
-        source: where the class is.
+        source: place of the class.
 
     Raises:
         UsageError: what it says is nothing that a sandbox knows.

@@ -42,7 +42,7 @@ _GROUPS = (
 
 @dataclass(frozen=True, slots=True)
 class NodeMark:
-    """What is to be said of a node where it is drawn.
+    """What is to be said beside a node.
 
     Attributes:
         kind: ``blamed`` (it is shown first), ``warning`` or ``note``.
