@@ -50,7 +50,7 @@ def test_what_is_told_of_one() -> None:
     assert (entry("f").known, entry("f").label) == ([], "")
     assert one.to_json() == {
         "folder": "f", "title": "title f", "symptom": "crash", "target": "t", "signature": "s", "suspect": "",
-        "status": "confirmed", "known": ["K1", "K2"], "label": "wontfix",
+        "status": "confirmed", "severity": "", "known": ["K1", "K2"], "label": "wontfix",
         "seen": None,
     }  # fmt: skip
     assert as_text([one]).splitlines() == [

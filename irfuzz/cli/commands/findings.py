@@ -15,12 +15,12 @@ from irfuzz.report.terminal_text_cleaning import printable
 NAME = "findings"
 ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
 
-list names those of a campaign's --out folder, with how often and when each was seen, and counts what is known; show
-prints a report; open writes report.html and opens it; label notes what a person says of one ("wontfix", an upstream
-link), shown and counted from then on; bisect installs as many releases of the blamed component as tell in which the
-fault came and went, and writes that into the folder; baseline writes the findings of a campaign into the file that
-`irfuzz fuzz --baseline` takes, or adds them; recover makes a new folder of a campaign whose database is damaged, with
-all that can be read.
+list names those of a campaign's --out folder, with how grave each is, how often and when it was seen, and counts what
+is known; show prints a report; open writes report.html and opens it; label notes what a person says of one ("wontfix",
+an upstream link), shown and counted from then on; bisect installs as many releases of the blamed component as tell in
+which the fault came and went, and writes that into the folder; baseline writes the findings of a campaign into the file
+that `irfuzz fuzz --baseline` takes, or adds them; recover makes a new folder of a campaign whose database is damaged,
+with all that can be read.
 Exit code: 0, or 2 where a folder is none."""
 EXAMPLES = """examples:
   irfuzz findings                                             # of the campaign that ran last, in a folder here

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
-from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
+from irfuzz.findings.codec import ABOUT, grouped, read_folder, suspect_rank
+from irfuzz.findings.fault_severity import rating_of
 from irfuzz.findings.suspect_finding_groups import alike
 from irfuzz.store.finding_sightings import DATABASE, Sightings, read_sightings
 
@@ -36,16 +37,25 @@ class ListedFinding:
         """What a person has said of it (``label``); empty if nobody has said anything."""
         return str(self.about.get("label", ""))
 
+    @property
+    def severity(self) -> str:
+        """How grave it is (``fault_severity``): high, medium or low; empty if its folder lacks what that hangs on."""
+        try:
+            return str(rating_of(read_folder(self.folder)).severity)
+        except UsageError:
+            return ""
+
     def to_json(self) -> dict[str, Any]:
         """What stands of it in a list for programs.
 
-        Its folder, title, symptom, target, signature, status, known issues, label, and ``seen`` (how many times, first
-        and last in seconds since 1970; ``None`` if that is not known).
+        Its folder, title, symptom, target, signature, status, severity, known issues, label, and ``seen`` (how many
+        times, first and last in seconds since 1970; ``None`` if that is not known).
         """
         keys = ("title", "symptom", "target", "signature", "suspect", "status")
         about = {key: self.about.get(key, "") for key in keys}
         seen = None if self.seen is None else asdict(self.seen)
-        return {"folder": str(self.folder), **about, "known": self.known, "label": self.label, "seen": seen}
+        told = {"severity": self.severity, "known": self.known, "label": self.label, "seen": seen}
+        return {"folder": str(self.folder), **about, **told}
 
 
 def suspects(found: Sequence[ListedFinding]) -> list[ListedFinding]:
@@ -206,7 +216,8 @@ def label(folder: Path, text: str) -> ListedFinding:
 
 
 def _lines(entry: ListedFinding) -> list[str]:
-    marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
+    marks = [f"severity: {severity}"] if (severity := entry.severity) else []
+    marks += [f"known: {', '.join(entry.known)}"] if entry.known else []
     marks += [f"label: {entry.label}"] if entry.label else []
     marks += [str(entry.seen)] if entry.seen is not None else []
     return [f"{entry.folder}\n  {entry.about.get('title', '')}", *([f"  {'; '.join(marks)}"] if marks else [])]
