@@ -14,10 +14,12 @@ from irfuzz.spec import full_name, load_specs
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
+    from irfuzz.spec import AttrSpec
 
-OPERATOR, WHOLE, TYPE, RANK, INPUTS, ATTRIBUTE, LEVELS = range(7)
+OPERATOR, WHOLE, TYPE, RANK, INPUTS, SET, ATTRIBUTE, LEVELS = range(8)
 """Levels: operators; what the whole program shows; element type, then rank, of the first input; versions, other inputs
-and results; attributes, and what stands together. The last is how many there are.
+and results; attributes that differ from their default; their values, and what stands together. The last is how many
+there are.
 """
 
 OUTPUT = -1
@@ -62,7 +64,17 @@ def _of_node(program: Program, node: ir.Node) -> Iterator[Trait]:
     yield from _of_values(op, node)
     for name, attribute in node.attributes.items():
         if isinstance(attribute, ir.Attr) and attribute.type not in _LARGE:
-            yield ATTRIBUTE, ("attr", op, name, attribute_bucket(attribute.value))
+            yield from _of_attribute(op, node, name, attribute.value, None if spec is None else spec.attrs.get(name))
+
+
+def _of_attribute(op: str, node: ir.Node, name: str, value: object, spec: AttrSpec | None) -> Iterator[Trait]:
+    """Its value; that it is not the default; where an axis is, counted from the last one."""
+    yield ATTRIBUTE, ("attr", op, name, attribute_bucket(value))
+    if spec is not None and spec.default is not None and value != spec.default:
+        yield SET, ("set", op, name)
+    fact = fact_of(node.inputs[0]) if name == "axis" and node.inputs and node.inputs[0] is not None else None
+    if isinstance(fact, TensorFact) and fact.rank is not None and isinstance(value, int):
+        yield ATTRIBUTE, ("attr", op, "axis from the end", value - fact.rank if value >= 0 else value)
 
 
 _LARGE = (ir.AttributeType.TENSOR, ir.AttributeType.GRAPH, ir.AttributeType.TENSORS, ir.AttributeType.GRAPHS)

@@ -46,6 +46,18 @@ def test_traits_of_a_program() -> None:
 
 
 @pytest.mark.unit
+def test_attributes_beside_their_defaults_and_axes_from_the_end() -> None:
+    def shown(attributes: str) -> set[Feature]:
+        text = f"g (float[2,3,4] x) => (float[2,3,4] y) {{ y = Softmax{attributes}(x) }}"
+        return {feature for _, feature in traits(program(text))}
+
+    assert ("set", "Softmax", "axis") not in shown("<axis = -1>") | shown("")
+    assert ("set", "Softmax", "axis") in shown("<axis = 0>")
+    assert ("attr", "Softmax", "axis from the end", -3) in shown("<axis = 0>") & shown("<axis = -3>")
+    assert ("attr", "Softmax", "axis from the end", -2) not in shown("<axis = 2>")
+
+
+@pytest.mark.unit
 def test_nodes_of_bodies_have_traits() -> None:
     inside = program(
         "g (bool c, float[2] x) => (float[2] y) "

@@ -52,7 +52,7 @@ def test_what_is_told_of_one() -> None:
     assert (entry("f").known, entry("f").label) == ([], "")
     assert one.to_json() == {
         "folder": "f", "title": "title f", "symptom": "crash", "target": "t", "signature": "s", "suspect": "",
-        "status": "confirmed", "known": ["K1", "K2"], "label": "wontfix",
+        "status": "confirmed", "severity": "", "known": ["K1", "K2"], "label": "wontfix",
         "baseline": None, "seen": None,
     }  # fmt: skip
     assert as_text([one]).splitlines() == [
@@ -91,8 +91,8 @@ def test_suspects_stand_in_groups_with_their_doubt() -> None:
     doubt = {"evidence": {"suspect": "no witness"}}
     rows = [suspect("a", "g", verdict=doubt), suspect("b", "g"), suspect("c", "g"), suspect("d", verdict={})]
     assert suspects_text(rows).splitlines() == [
-        "a", "  title a", "  in doubt: no witness", "  and 2 more like it",
-        "d", "  title d", "  in doubt: the evidence is too thin",
+        "a", "  title a", "  severity: high", "  in doubt: no witness", "  and 2 more like it",
+        "d", "  title d", "  severity: high", "  in doubt: the evidence is too thin",
         "4 suspects in 2 groups",
     ]  # fmt: skip
     for verdict in (None, [], {"evidence": []}, {"evidence": {}}):

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 NAME = "findings"
 ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
 
-list names those of a campaign's --out folder, with how often and when each was seen, and counts what is known; show
-prints a report; open writes the page of a finding (report.html in its folder) or those of a campaign (site/ in it),
-prints where it is, and opens it if there is a screen; label notes what a person says of one ("wontfix", an upstream
-link), shown and counted from then on; bisect installs as many releases of the blamed component as tell in which the
-fault came and went, and writes that into the folder; export --issue prints a finding as an issue of the component's own
-tracker, in that tracker's template, after its script has been run once more, and files nothing; baseline writes the
-findings of a campaign into the file that `irfuzz fuzz --baseline` takes, or adds them; recover makes a new folder of a
-campaign whose database is damaged, with all that can be read.
+list names those of a campaign's --out folder, with how grave each is, how often and when it was seen, and counts what
+is known; show prints a report; open writes the page of a finding (report.html in its folder) or those of a campaign
+(site/ in it), prints where it is, and opens it if there is a screen; label notes what a person says of one ("wontfix",
+an upstream link), shown and counted from then on; bisect installs as many releases of the blamed component as tell in
+which the fault came and went, and writes that into the folder; export --issue prints a finding as an issue of the
+component's own tracker, in that tracker's template, after its script has been run once more, and files nothing;
+baseline writes the findings of a campaign into the file that `irfuzz fuzz --baseline` takes, or adds them; recover
+makes a new folder of a campaign whose database is damaged, with all that can be read.
 Exit code: 0; 1 where an exported issue's script does not show the fault now; 2 where a folder is none."""
 EXAMPLES = """examples:
   irfuzz findings                                             # of the campaign that ran last, in a folder here

@@ -12,6 +12,7 @@ from typing import Any
 from irfuzz.errors import UsageError
 from irfuzz.findings.baseline import BaselineEntry, FindingBaseline
 from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
+from irfuzz.findings.fault_severity import rating_in
 from irfuzz.findings.suspect_finding_groups import alike
 from irfuzz.store.finding_sightings import DATABASE, Sightings, read_sightings
 
@@ -46,12 +47,18 @@ class ListedFinding:
         """What a person has said of it (``label``); empty if nobody has said anything."""
         return str(self.about.get("label", ""))
 
+    @property
+    def severity(self) -> str:
+        """How grave it is (``fault_severity``): high, medium or low; empty if its file lacks what that hangs on."""
+        rated = rating_in(self.about)
+        return "" if rated is None else rated.severity.value
+
     def to_json(self) -> dict[str, Any]:
         """What stands of it in a list for programs.
 
-        Its folder, title, symptom, target, signature, status, known issues, label, ``baseline`` (what that says of
-        it, or ``None``), and ``seen`` (how many times, first and last in seconds since 1970; ``None`` if that is not
-        known).
+        Its folder, title, symptom, target, signature, status, severity, known issues, label, ``baseline`` (what that
+        says of it, or ``None``), and ``seen`` (how many times, first and last in seconds since 1970; ``None`` if that
+        is not known).
         """
         keys = ("title", "symptom", "target", "signature", "suspect", "status")
         about = {key: self.about.get(key, "") for key in keys}
@@ -59,6 +66,7 @@ class ListedFinding:
         return {
             "folder": str(self.folder),
             **about,
+            "severity": self.severity,
             "known": self.known,
             "label": self.label,
             "baseline": self.expected,
@@ -245,7 +253,8 @@ def label(folder: Path, text: str) -> ListedFinding:
 
 
 def _lines(entry: ListedFinding) -> list[str]:
-    marks = [f"known: {', '.join(entry.known)}"] if entry.known else []
+    marks = [f"severity: {severity}"] if (severity := entry.severity) else []
+    marks += [f"known: {', '.join(entry.known)}"] if entry.known else []
     marks += [f"label: {entry.label}"] if entry.label else []
     marks += ["in the baseline"] if entry.expected is not None else []
     marks += [str(entry.seen)] if entry.seen is not None else []
