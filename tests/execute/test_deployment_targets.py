@@ -65,6 +65,32 @@ DEPLOYED = {
             (DRAWN, PAIR, "Can't create layer"),
         ),
     ),
+    "tract": Deployed(
+        "g (float[4] x) => (float[4] y) { p = Constant <value: tensor = int64[2] {1, -1}> () y = Pad(x, p) }",
+        {"x": np.arange(4, dtype=F)},
+        Symptom.CRASH,
+        (
+            (*WORDS, "no element type STRING"),
+            (DRAWN, PAIR, "Unimplemented(Bernoulli)"),
+            ("g (int64[2] x) => (int64[1] y) { y = ReduceSumSquare(x) }", np.array([1, 2]), "does not support I64"),
+        ),
+    ),
+    "mnn": Deployed(
+        """g (float[1,1,4] x, float[1,1,2] w) => (float[1,1,2] y) {
+            p = Constant <value: tensor = int64[6] {0, 0, 0, 0, 0, 1}> ()
+            v = Pad(w, p)
+            y = Conv(x, v)
+        }""",
+        {"x": np.arange(4, dtype=F).reshape(1, 1, 4), "w": np.ones((1, 1, 2), F)},
+        Symptom.WRONG_SHAPE,
+        (
+            (*WORDS, "no element type STRING"),
+            ("g (double[2] x) => (double[2] y) { y = Neg(x) }", np.ones(2), "no element type DOUBLE"),
+            ("g (int64[1] x) => (int64[1] y) { y = Tile(x, x) }", np.array([2**40]), "int64 in int32"),
+            (DRAWN, PAIR, "These Op Not Support: ONNX::Bernoulli"),
+        ),
+        rtol=1e-4,
+    ),
     "onnxoptimizer:all": Deployed(
         "g (optional(float[2]) x) => (float[2] y) { y = OptionalGetElement(x) }",
         {"x": PAIR},
@@ -114,8 +140,8 @@ def test_a_fault_that_it_has_is_blamed_on_it_and_replays_without_irfuzz(
     model = program(known.fault)
     results = runner.run(model, known.inputs)
     verdicts = judge(model, known.inputs, results, rerun=lambda x, p=None: runner.run(p or model, x))
-    (verdict,) = [v for v in verdicts if not v.suspect]
-    assert (verdict.target, verdict.symptom) == (name, known.symptom)
+    (verdict,) = [v for v in verdicts if v.target == name and not v.suspect]
+    assert verdict.symptom == known.symptom
     write_bundle(tmp_path / "it", finding_of(model, known.inputs, results, verdict))
     assert "irfuzz" not in (tmp_path / "it" / "repro.py").read_text().replace("__irfuzz__", "")
     shown, log = replays(tmp_path / "it", seconds=100)

@@ -56,6 +56,7 @@ class ToolAdapter:
         limits: what it says it does not take.
         env_more: environment variables of its worker, beside those of all tools.
         only_named: of ``execute.Target``.
+        own_environment: it cannot be installed beside irfuzz, for its files are those of another component.
     """
 
     component: str
@@ -74,6 +75,7 @@ class ToolAdapter:
     limits: DeclaredLimits = NO_LIMITS
     env_more: Mapping[str, str] = field(default_factory=dict[str, str])
     only_named: bool = False
+    own_environment: bool = False
 
     @property
     def handler(self) -> Path:
@@ -131,6 +133,9 @@ class ToolAdapter:
         Returns:
             What to install for the first package that is not there, else nothing.
         """
+        if self.own_environment:
+            command = f"irfuzz env add {self.distributions[0]}==VERSION"
+            return f"it needs an environment of its own; run `{command}`, then name {self.component}@VERSION"
         needed = {self.package: self.distributions[0], **{name: name for name in self.needs}}
         if self.gives != "values":
             needed["onnxruntime"] = "onnxruntime"

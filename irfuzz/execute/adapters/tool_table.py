@@ -188,4 +188,45 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         env_more={"OPENCV_LOG_LEVEL": "SILENT"},
         only_named=True,
     ),
+    ToolAdapter(
+        component="tract",
+        tool="tract",
+        package="tract",
+        distributions=("tract",),
+        preload=("tract", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        limits=DeclaredLimits(types=_INTEGERS | {"FLOAT", "DOUBLE", "FLOAT16", "BOOL"}, tensors_only=True),
+        only_named=True,
+    ),
+    ToolAdapter(
+        component="mnn",
+        tool="mnn",
+        package="MNN",
+        distributions=("mnn",),
+        preload=("MNN", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        # It has single precision and 32-bit integers; int64 and bool are those, as its documentation says.
+        limits=DeclaredLimits(
+            types=frozenset({"FLOAT", "INT32", "INT64", "BOOL"}), tensors_only=True, empty=False, int64_as_int32=True
+        ),
+        only_named=True,
+    ),
+    ToolAdapter(
+        component="webgpu",
+        tool="webgpu",
+        package="onnxruntime",
+        distributions=("onnxruntime-webgpu",),
+        variants={"": {}, "disabled": {"level": "ORT_DISABLE_ALL"}},
+        preload=("onnxruntime", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        # Its wheel has onnxruntime's own files, so irfuzz's environment cannot have both.
+        own_environment=True,
+        only_named=True,
+    ),
 )

@@ -30,7 +30,9 @@ REQUIREMENT = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*==\s*([\w.+!]*
 MODULES: Mapping[str, str] = {
     "iree-base-compiler": "iree.compiler",
     "onnx-graphsurgeon": "onnx_graphsurgeon",
+    "mnn": "MNN",
     "onnxruntime-gpu": "onnxruntime",
+    "onnxruntime-webgpu": "onnxruntime",
     "opencv-python": "cv2",
     "opencv-python-headless": "cv2",
     "tensorflow-cpu": "tensorflow",

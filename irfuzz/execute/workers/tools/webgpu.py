@@ -1,0 +1,73 @@
+"""Runs a model on onnxruntime's WebGPU provider, which needs a Vulkan driver and no GPU: software drivers do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import onnx
+import onnxruntime
+
+PROVIDER = "WebGpuExecutionProvider"
+
+GAP = re.compile(
+    r"fallback to CPU EP has been explicitly disabled|NOT_IMPLEMENTED|No Op registered for"
+    r"|is not a registered function/op|ValidateOpsetForDomain|Unsupported model IR version"
+    r"|(?i:only supports?\b|not (yet |currently )?(supported|implemented))"
+)
+"""It has no kernel for a node, which users see run on the processor instead."""
+
+
+def version() -> str:
+    """Of the installed onnxruntime-webgpu."""
+    return str(onnxruntime.__version__)
+
+
+def limits() -> dict[str, Any]:
+    """Try a session, so that a missing driver is one line when the worker starts.
+
+    Raises:
+        RuntimeError: the build has no such provider, or it finds no device.
+    """
+    if PROVIDER not in onnxruntime.get_available_providers():
+        raise RuntimeError(f"onnxruntime {onnxruntime.__version__} is built without WebGPU; install onnxruntime-webgpu")
+    value = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])
+    other = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Neg", ["x"], ["y"])], "probe", [value], [other])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    try:
+        _session(model.SerializeToString())
+    except Exception as error:  # noqa: BLE001 - whatever the provider raises is the answer
+        text = (str(error).splitlines() or [""])[0]
+        raise RuntimeError(f"WebGPU finds no Vulkan driver (set VK_ICD_FILENAMES; docs/targets.md): {text}") from None
+    return {}
+
+
+def load(model: bytes, level: str = "ORT_ENABLE_ALL") -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Make a session in which no node falls back to the processor.
+
+    Args:
+        model: ONNX bytes.
+        level: name of a graph optimisation level.
+    """
+    session = _session(model, level)
+    if session.get_providers()[0] != PROVIDER:
+        raise NotImplementedError(f"{PROVIDER} did not start")
+    names = [value.name for value in session.get_outputs()]
+    read = {value.name for value in session.get_inputs()}
+
+    def run(inputs: dict[str, Any]) -> dict[str, Any]:
+        given = {name: value for name, value in inputs.items() if name in read}
+        return dict(zip(names, session.run(None, given)))  # noqa: B905 - Python 3.9
+
+    return run
+
+
+def _session(model: bytes, level: str = "ORT_ENABLE_ALL") -> Any:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    return onnxruntime.InferenceSession(model, options, providers=[PROVIDER])
