@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.cli.parser import Parser, place
+from irfuzz.cli.parser import Parser, as_flags, place
+from irfuzz.cli.progress_display import say
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +20,7 @@ BUDGETS: Mapping[str, float] = {"pull-request": 120.0, "night": 3600.0}
 
 
 def budget_arguments(parser: Parser) -> None:
-    """``--budget`` and ``--replay``.
+    """``--budget``, ``--replay`` and ``--changed-since``.
 
     Args:
         parser: of the command; ``--budget`` on its command line takes the place of a ``time`` in a project's file.
@@ -34,14 +36,22 @@ def budget_arguments(parser: Parser) -> None:
         help="First run the repro.py of the findings in a folder, a campaign's or one of findings, for half the time "
         "at most: what shows and is not decided fails, what is gone fails nothing. May be repeated.",
     )  # fmt: skip
+    add(
+        "--changed-since", metavar="COMMIT",
+        help="Draw only operators that the project's changes since a commit name, in names of files, functions and "
+        "classes or by themselves; all if they name none, or --ops is given.",
+    )  # fmt: skip
     parser.instead_of["--budget"] = ("time",)
 
 
 def with_budget(args: argparse.Namespace) -> None:
-    """Fill in what the flags leave to the budget: ``args.time``, and ``args.replay`` with the campaign's own folder.
+    """Fill in what the flags leave open: ``args.time``, ``args.replay`` with the campaign's own folder, ``args.ops``.
 
     Args:
-        args: of a command that has ``budget_arguments`` and ``--out``; changed in place.
+        args: of a command that has ``budget_arguments``, ``--ops`` and ``--out``; changed in place.
+
+    Raises:
+        UsageError: git does not know the commit of ``--changed-since``.
     """
     from irfuzz.store.finding_sightings import DATABASE
 
@@ -49,3 +59,10 @@ def with_budget(args: argparse.Namespace) -> None:
         args.time = USUAL if args.budget is None else BUDGETS[args.budget]
     if args.budget is not None and (args.out / DATABASE).is_file() and args.out not in args.replay:
         args.replay = [args.out, *args.replay]
+    if args.changed_since is not None and args.ops is None:
+        from irfuzz.api.changed_operators import changed_operators
+
+        with as_flags("changed-since"):
+            found = changed_operators(Path(), args.changed_since)
+        say(f"changes since {args.changed_since} name {', '.join(found) or 'no operator, so all are drawn'}")
+        args.ops = found or None
