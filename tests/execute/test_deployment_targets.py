@@ -157,5 +157,24 @@ def test_what_it_does_not_take_is_unsupported(runner: Runner, name: str) -> None
 
 def test_runtimes_that_are_deployed_to_run_where_they_are_named() -> None:
     named = {a.target.name for a in describe() if a.target.only_named and a.target.role is TargetRole.RUNTIME}
-    assert named >= {n for n in DEPLOYED if not n.startswith("onnxoptimizer")}
+    assert named >= {"webgpu"} | {n for n in DEPLOYED if not n.startswith("onnxoptimizer")}
     assert not {t.name for t in resolve()} & named
+
+
+def test_webgpu_says_that_it_needs_an_environment_of_its_own() -> None:
+    (why,) = [a.why_not for a in describe() if a.target.name == "webgpu"]
+    assert "run `irfuzz env add onnxruntime-webgpu==VERSION`, then name webgpu@VERSION" in why
+
+
+def test_webgpu_in_its_environment_and_what_it_computes_wrong() -> None:
+    there = [a.target.name for a in describe() if a.target.component == "webgpu" and not a.why_not]
+    if not there:
+        pytest.skip("no environment of onnxruntime-webgpu; irfuzz env add onnxruntime-webgpu==1.27.0")
+    vector = program("g (float[2,3] x, float[3] w) => (float[2] y) { y = MatMul(x, w) }")
+    with Runner(resolve([*BESIDE, there[0]]), LIMITS) as runner:
+        assert own(runner, there[0], FINE, {"x": X}).exit is Exit.OK
+        lacking = own(runner, there[0], "g (float[2,2] x) => (float y) { y = Det(x) }", {"x": X[:, :2]})
+        assert lacking.exit is Exit.UNSUPPORTED, lacking.error
+        inputs = {"x": X, "w": X[0]}
+        verdicts = judge(vector, inputs, runner.run(vector, inputs))
+        assert [(v.target, v.symptom) for v in verdicts if not v.suspect] == [(there[0], Symptom.DIFFERENCE)]
