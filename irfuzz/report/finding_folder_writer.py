@@ -184,7 +184,7 @@ def one_file_script(finding: Finding) -> str | None:
         return None
     blamed, witnesses = _parties(finding)
     witnesses = [w for w in witnesses if not kind_of_tool(w)]
-    return one_file_source(_scene(finding, blamed, witnesses[:WITNESSES]), finding.case)
+    return one_file_source(_scene(finding, blamed, witnesses[:WITNESSES], copied=False), finding.case)
 
 
 def _both_values(finding: Finding) -> bytes | None:
