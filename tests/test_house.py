@@ -160,7 +160,8 @@ def test_what_is_imported_is_declared() -> None:
     known = declared | set(sys.stdlib_module_names) | {"irfuzz"}
     # `google.protobuf` is how onnx's own messages are made, and onnx depends on it.
     known |= {"google"}
-    extras = [re.split(r"[^\w-]", e)[0].lower().replace("-", "_") for e in project["optional-dependencies"]["embed"]]
+    entries = [e for extra in ("embed", "completion") for e in project["optional-dependencies"][extra]]
+    extras = [re.split(r"[^\w-]", e)[0].lower().replace("-", "_") for e in entries]
     optional = {"onnx_graphsurgeon", *extras}
     found = [
         f"{name(path)}:{line}: {module}"
