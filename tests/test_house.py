@@ -162,7 +162,8 @@ def test_what_is_imported_is_declared() -> None:
     known |= {"google"}
     # The module of a package may have another name.
     known |= {"markdown_it"} if "markdown_it_py" in declared else set()
-    extras = [re.split(r"[^\w-]", e)[0].lower().replace("-", "_") for e in project["optional-dependencies"]["embed"]]
+    entries = [e for extra in ("embed", "completion") for e in project["optional-dependencies"][extra]]
+    extras = [re.split(r"[^\w-]", e)[0].lower().replace("-", "_") for e in entries]
     optional = {"onnx_graphsurgeon", *extras}
     found = [
         f"{name(path)}:{line}: {module}"

@@ -129,14 +129,14 @@ def test_suspects_are_listed_by_rank_with_their_doubt(out: Path, capsys: pytest.
     assert main(["findings", "list", str(out), "--suspects"]) == 0
     text = capsys.readouterr().out
     assert text == (
-        f"{out}/suspects/0004\n  title 4\n  in doubt: undefined behaviour\n"
-        f"{out}/suspects/0003\n  title 3\n  in doubt: no two witnesses\n2 suspects\n"
+        f"{out}/suspects/0004\n  title 4\n  severity: high\n  in doubt: undefined behaviour\n"
+        f"{out}/suspects/0003\n  title 3\n  severity: high\n  in doubt: no two witnesses\n2 suspects\n"
     )
     for place in (out / "suspects").glob("*/finding.json"):
         place.write_text(json.dumps({**json.loads(place.read_text()), "group": "t|difference|Relu|"}))
     assert main(["findings", "list", str(out), "--suspects"]) == 0
     assert capsys.readouterr().out == (
-        f"{out}/suspects/0004\n  title 4\n  in doubt: undefined behaviour\n  and 1 more like it\n"
+        f"{out}/suspects/0004\n  title 4\n  severity: high\n  in doubt: undefined behaviour\n  and 1 more like it\n"
         "2 suspects in 1 group\n"
     )
     assert main(["findings", "list", str(out)]) == 0
