@@ -1,6 +1,6 @@
 """What belongs to a user's project rather than to a campaign: its set-up for a build, and what its changes are about.
 
-* ``project_setup`` writes ``irfuzz.toml``, a baseline, seeds and a job (``irfuzz init``); ``job_templates`` has the jobs
+* ``project_setup`` writes ``irfuzz.toml``, a baseline, seeds and a job (``irfuzz init``); ``job_templates`` has jobs
   as they are written, and docs/ci.md shows them.
 * ``first_seed_choice`` finds seeds that a target runs.
 * ``changed_operators`` reads a project's changes (``irfuzz fuzz --changed-since``).

@@ -30,7 +30,7 @@ SKIPPED = frozenset({"build", "dist", "docs", "node_modules", "site-packages", "
 
 
 class BuildServer(StrEnum):
-    """Where campaigns of a project run by themselves."""
+    """What runs campaigns of a project by itself."""
 
     GITHUB = "github"
     GITLAB = "gitlab"
