@@ -15,7 +15,7 @@ import pytest
 from tests.campaign.running import ENV
 
 ROOT = Path(__file__).resolve().parents[1]
-TEMPLATES = ROOT / "irfuzz" / "api" / "project_templates"
+TEMPLATES = ROOT / "irfuzz" / "api" / "project" / "job_templates"
 ACTION = ROOT / ".github" / "actions" / "irfuzz" / "action.yml"
 INSTALL = "'irfuzz[onnxruntime]'"
 

@@ -14,6 +14,9 @@ What holds for all of them:
   so that a command can put its flag in that place (``cli.parser.as_flags``).
 * Results are frozen, have ``to_json()`` and can be printed: ``str(result)`` is what the command prints.
 
+``project`` sets a user's project up for campaigns in its build; ``stored_finding_replays`` replays what an earlier
+campaign has stored before the next one.
+
 To add a call: a module here, a line in ``irfuzz/__init__.py``, an example in its docstring and in docs/python.md. What
 it does belongs into the folders above; here models are read, defaults chosen, workers started and results put together.
 """

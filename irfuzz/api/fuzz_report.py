@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from irfuzz.api.stored_finding_replays import ReplayedFinding, ReplayOutcome, gone_folders
+from irfuzz.api.stored_finding_replays import ReplayedFinding, StoredFindingState, gone_folders
 from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.job_processes import JobDeath
@@ -108,7 +108,7 @@ class FuzzReport:
         """What is decided of findings of other folders that were replayed and show, and that the campaign has not."""
         own, out = {finding.signature for finding in self.findings}, self.out.resolve()
         elsewhere = [r for r in self.replayed if not r.folder.resolve().is_relative_to(out)]
-        showing = [r for r in elsewhere if r.outcome is ReplayOutcome.SHOWS and r.finding.signature not in own]
+        showing = [r for r in elsewhere if r.outcome is StoredFindingState.SHOWS and r.finding.signature not in own]
         return decided([(r.finding, r.folder) for r in showing], self.fail_on, self.baseline)
 
     @property
@@ -284,14 +284,14 @@ def _replay_lines(report: FuzzReport) -> list[str]:
     """What came of replaying stored findings, with those that a person has something to do about."""
     if not report.replayed:
         return []
-    counts = {outcome: sum(r.outcome is outcome for r in report.replayed) for outcome in ReplayOutcome}
+    counts = {outcome: sum(r.outcome is outcome for r in report.replayed) for outcome in StoredFindingState}
     told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     lines = [f"  {len(report.replayed)} stored findings replayed first: {told}"]
     for replayed in report.replayed:
         entry = report.baseline.entry_of(replayed.finding.signature, replayed.finding.cause)
-        if replayed.outcome is ReplayOutcome.GONE and entry is not None:
+        if replayed.outcome is StoredFindingState.GONE and entry is not None:
             lines.append(f"    gone, so its entry may leave the baseline: {_title(replayed.finding)}")
-        elif replayed.outcome is ReplayOutcome.UNTOLD:
+        elif replayed.outcome is StoredFindingState.UNTOLD:
             lines.append(f"    {replayed.folder}: cannot be told: {one_line(replayed.why)}")
     return lines
 

@@ -28,7 +28,7 @@ LONGEST = 60.0
 T = TypeVar("T")
 
 
-class ReplayOutcome(StrEnum):
+class StoredFindingState(StrEnum):
     """What the script of a stored finding says today."""
 
     SHOWS = "shows"
@@ -53,7 +53,7 @@ class ReplayedFinding:
 
     finding: Finding
     folder: Path
-    outcome: ReplayOutcome
+    outcome: StoredFindingState
     when: float = 0.0
     why: str = ""
 
@@ -70,7 +70,7 @@ def gone_folders(found: Sequence[tuple[Finding, Path]], replayed: Sequence[Repla
         found: with their folders, and with the time at which the campaign saw each for the last time.
         replayed: before the campaign ran; what it saw again afterwards is not gone.
     """
-    ended = {r.folder.resolve(): r.when for r in replayed if r.outcome is ReplayOutcome.GONE}
+    ended = {r.folder.resolve(): r.when for r in replayed if r.outcome is StoredFindingState.GONE}
     return {folder for finding, folder in found if finding.last <= ended.get(folder.resolve(), -1.0)}
 
 
@@ -129,19 +129,19 @@ def _replay(finding: Finding, folder: Path, targets: Mapping[str, Target | str],
     return ReplayedFinding(finding, folder, outcome, time.time(), why)
 
 
-def _said_by_script(folder: Path, target: Target | str, left: float) -> tuple[ReplayOutcome, str]:
+def _said_by_script(folder: Path, target: Target | str, left: float) -> tuple[StoredFindingState, str]:
     """What a folder's script says, and if it says nothing, why."""
     if isinstance(target, str) or left <= 0:
-        return ReplayOutcome.UNTOLD, target if isinstance(target, str) else "there was no time left"
+        return StoredFindingState.UNTOLD, target if isinstance(target, str) else "there was no time left"
     source = target.options.get("class")
     allowed = allowed_to(target.name, source) if isinstance(source, str) else ()
     try:
         ended = run_repro(folder, seconds=min(left, LONGEST), python=target.interpreter, allowed=allowed)
     except OSError as error:
-        return ReplayOutcome.UNTOLD, f"it cannot be run: {error}"
+        return StoredFindingState.UNTOLD, f"it cannot be run: {error}"
     if ended.shows or ended.code == 0:
-        return (ReplayOutcome.SHOWS if ended.shows else ReplayOutcome.GONE), ""
+        return (StoredFindingState.SHOWS if ended.shows else StoredFindingState.GONE), ""
     if ended.code is None:
-        return ReplayOutcome.UNTOLD, f"it took longer than {min(left, LONGEST):.0f} s"
+        return StoredFindingState.UNTOLD, f"it took longer than {min(left, LONGEST):.0f} s"
     said = ended.output.decode(errors="replace").strip().splitlines()
-    return ReplayOutcome.UNTOLD, said[-1] if said else "it printed nothing"
+    return StoredFindingState.UNTOLD, said[-1] if said else "it printed nothing"

@@ -60,7 +60,7 @@ def with_budget(args: argparse.Namespace) -> None:
     if args.budget is not None and (args.out / DATABASE).is_file() and args.out not in args.replay:
         args.replay = [args.out, *args.replay]
     if args.changed_since is not None and args.ops is None:
-        from irfuzz.api.changed_operators import changed_operators
+        from irfuzz.api.project.changed_operators import changed_operators
 
         with as_flags("changed-since"):
             found = changed_operators(Path(), args.changed_since)

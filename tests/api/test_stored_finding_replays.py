@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 from irfuzz.api import stored_finding_replays
-from irfuzz.api.stored_finding_replays import ReplayedFinding, ReplayOutcome, gone_folders
+from irfuzz.api.stored_finding_replays import ReplayedFinding, StoredFindingState, gone_folders
 from irfuzz.findings.baseline import NO_BASELINE
 from irfuzz.findings.disposition import Disposition, FailOn, decided
 from irfuzz.findings.failing_case import FailingCase
@@ -32,12 +32,12 @@ FOUND = Finding(Verdict("o", Symptom.CRASH, "t"), CASE, CASE, signature="crash|t
 def test_gone_is_what_its_script_does_not_show_and_nobody_saw_since() -> None:
     place = Path("out/findings/0001")
 
-    def gone(outcome: ReplayOutcome, when: float) -> set[Path]:
+    def gone(outcome: StoredFindingState, when: float) -> set[Path]:
         return gone_folders([(FOUND, place)], [ReplayedFinding(FOUND, place.absolute(), outcome, when)])
 
-    assert gone(ReplayOutcome.GONE, 100.0) == {place}
-    assert gone(ReplayOutcome.GONE, 99.9) == set(), "the campaign saw it afterwards"
-    assert gone(ReplayOutcome.SHOWS, 200.0) == gone(ReplayOutcome.UNTOLD, 200.0) == set()
+    assert gone(StoredFindingState.GONE, 100.0) == {place}
+    assert gone(StoredFindingState.GONE, 99.9) == set(), "the campaign saw it afterwards"
+    assert gone(StoredFindingState.SHOWS, 200.0) == gone(StoredFindingState.UNTOLD, 200.0) == set()
     assert gone_folders([(FOUND, place)], []) == set()
 
 
@@ -100,6 +100,6 @@ def test_what_cannot_run_cannot_be_told(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(stored_finding_replays, "read_folder", lambda folder: FOUND)
     (place / "finding.json").write_text(json.dumps({"symptom": "crash", "target": "t", "status": "confirmed"}))
     (found,) = stored_finding_replays.replay_stored([tmp_path], NO_BASELINE, 10.0)
-    assert (found.outcome, found.why.partition("; ")[0]) == (ReplayOutcome.UNTOLD, "unknown target 't'")
+    assert (found.outcome, found.why.partition("; ")[0]) == (StoredFindingState.UNTOLD, "unknown target 't'")
     (place / "finding.json").write_text(json.dumps({"symptom": "crash", "target": "t", "status": "unreplayed"}))
     assert stored_finding_replays.replay_stored([tmp_path], NO_BASELINE, 10.0) == ()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.api.project_setup import BuildServer, likely_targets
+from irfuzz.api.project.project_setup import BuildServer, likely_targets
 from irfuzz.cli.commands.init import SERVERS
 from irfuzz.cli.main import main
 from tests.cli.conftest import Irfuzz

@@ -48,7 +48,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irfuzz.api.project_setup import BuildServer, set_up_project
+    from irfuzz.api.project.project_setup import BuildServer, set_up_project
 
     asks = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and not args.json
     target = args.target or ("" if args.targets else _target(asks))
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _target(asks: bool) -> str:
     """The class of the user's, asked for or found."""
-    from irfuzz.api.project_setup import likely_targets
+    from irfuzz.api.project.project_setup import likely_targets
 
     found = likely_targets(Path())
     if asks:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.api.changed_operators import changed_operators, operators_in_diff
+from irfuzz.api.project.changed_operators import changed_operators, operators_in_diff
 from irfuzz.errors import UsageError
 
 pytestmark = pytest.mark.unit

@@ -18,7 +18,7 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z][a-z0-9]*|[a-z0-9]+")
 def changed_operators(folder: Path, since: str) -> tuple[str, ...]:
     """Operators of ONNX's that the changes since a commit name, sorted.
 
-    A name counts where it stands by itself (``"MaxPool"``), and in names of files, functions and classes, in any
+    A name counts if it stands by itself (``"MaxPool"``), and in names of files, functions and classes, in any
     spelling (``convert_max_pool``, ``MaxPoolConverter``), those that a change stands in included.
 
     Args:

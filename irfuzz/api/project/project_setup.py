@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from irfuzz.api.first_seed_choice import choose_first_seeds
+from irfuzz.api.project.first_seed_choice import choose_first_seeds
 from irfuzz.errors import UsageError
 from irfuzz.execute.target_table import resolve
 from irfuzz.findings.baseline import NO_BASELINE
@@ -22,7 +22,7 @@ from irfuzz.shipped_folders import seeds_dir
 SEEDS, BASELINE = "irfuzz-seeds", "irfuzz-baseline.json"
 """Folder and file of a project, as ``irfuzz.toml`` names them."""
 
-TEMPLATES = Path(__file__).parent / "project_templates"
+TEMPLATES = Path(__file__).parent / "job_templates"
 EXTRA = "'irfuzz[onnxruntime]'"
 
 SKIPPED = frozenset({"build", "dist", "docs", "node_modules", "site-packages", "test", "tests", "venv"})
@@ -30,7 +30,7 @@ SKIPPED = frozenset({"build", "dist", "docs", "node_modules", "site-packages", "
 
 
 class BuildServer(StrEnum):
-    """Where campaigns of a project run by themselves."""
+    """What runs campaigns of a project by itself."""
 
     GITHUB = "github"
     GITLAB = "gitlab"
