@@ -109,7 +109,7 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     ),
     ToolAdapter(
         component="onnxoptimizer",
-        tool="onnxoptimizer",
+        tool="onnx_optimizer",
         package="onnxoptimizer",
         distributions=("onnxoptimizer",),
         variants={
@@ -190,7 +190,7 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     ),
     ToolAdapter(
         component="tract",
-        tool="tract",
+        tool="tract_engine",
         package="tract",
         distributions=("tract",),
         preload=("tract", "onnx"),

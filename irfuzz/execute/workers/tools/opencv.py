@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import cv2
@@ -66,7 +66,7 @@ class Refused(Exception):
 
 
 @contextlib.contextmanager
-def _in_one_line() -> Iterator[None]:
+def _in_one_line() -> Generator[None, None, None]:
     try:
         yield
     except cv2.error as error:
