@@ -329,7 +329,7 @@ WAY = (
 
 # What is the same for all programs of a campaign, and so says nothing of one: settings, targets, mutators, rules.
 SAME = frozenset({
-    "Availability", "FindingReproducer", "InputSpec", "InsertNeighbours", "KnownIssueRule",
+    "Availability", "DrawingLimits", "FindingReproducer", "InputSpec", "InsertNeighbours", "KnownIssueRule",
     "Limits", "MeasuringJudge", "Space", "Target", "ToolAdapter", "WorkerSpec",
 })  # fmt: skip
 

@@ -45,10 +45,14 @@ def new_value(
     return value
 
 
+CONSTANT = "Constant"
+"""The standard's operator that only spells a value. It is part of the format: a value among the nodes that others hold
+as an initializer."""
+
+
 def is_constant(node: ir.Node | onnx.NodeProto) -> bool:
     """Whether a node only spells a constant: it is ONNX's Constant, of the default domain."""
-    # The operator is part of the format: a value among the nodes that others hold as an initializer.
-    return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
+    return node.op_type == CONSTANT and node.domain in ("", "ai.onnx")
 
 
 def fact_of(value: ir.Value) -> Fact:

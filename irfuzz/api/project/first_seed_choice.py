@@ -17,6 +17,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
+from irfuzz.ir.value import CONSTANT
 from irfuzz.isolate import Limits
 from irfuzz.spec import load_specs
 from irfuzz.spec.operator_spec import OpSpec
@@ -80,7 +81,7 @@ def choose_first_seeds(folder: Path, target: str | None) -> FirstSeeds:
                 calls[spec.op] = taken.to_bytes()
         models: dict[str, bytes] = {}
         for path, operators in shipped.items():
-            fits = len(models) < MODELS and operators <= {*calls, "Constant"}
+            fits = len(models) < MODELS and operators <= {*calls, CONSTANT}
             if fits and trials.runs(runner, path.name, load_seed(path)):
                 models[path.name] = path.read_bytes()
     if len(models) < FEW:
