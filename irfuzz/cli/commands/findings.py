@@ -158,7 +158,7 @@ def _report(folder: Path) -> str:
 
 
 def _open(args: argparse.Namespace) -> int:
-    """Write the page of a finding, or those of a campaign, print where it is, and show it if there is a screen."""
+    """Write the page of a finding, or those of a campaign, print its path, and show it if there is a screen."""
     from irfuzz.findings.codec import ABOUT as FILE
     from irfuzz.report.command_reports.finding_list import entries
     from irfuzz.report.pages.site_files import write_finding_page

@@ -24,7 +24,7 @@ The way through the files:
 * ``script`` holds the script: its sources, the file that is built of them, and how (``script/README.md``).
 
 To add a section to a page, write a function that returns ``Markup`` and put it into ``finding_page`` or
-``index_page``; ``tests/report/pages`` opens every page in Chromium, where that is installed, and looks at its errors,
+``index_page``; ``tests/report/pages`` opens every page in Chromium, if that is installed, and looks at its errors,
 its accessibility and the time that it takes. After a change of ``script/src`` build the file again.
 
 Do not put text into a page by an f-string, and do not load anything from elsewhere.

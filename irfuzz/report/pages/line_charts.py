@@ -30,7 +30,7 @@ class Curve:
 
 
 def line_chart(title: str, curves: Sequence[Curve], *, share: bool = False, steps: bool = False) -> Markup:
-    """A figure with curves over time, their scales, a legend if there are several, and where they end.
+    """A figure with curves over time, their scales, a legend if there are several, and their last values.
 
     Args:
         title: what is drawn.
@@ -99,7 +99,7 @@ def duration_text(seconds: float) -> str:
 
 
 def _scale(highest: float, *, share: bool) -> tuple[float, list[float]]:
-    """Where the scale ends, and its marks."""
+    """The end of the scale, and its marks."""
     if highest <= 0:
         return 1.0, [0.0, 1.0]
     step = 10 ** math.floor(math.log10(highest / 3))
