@@ -95,7 +95,7 @@ def _span(found: Sequence[FindingRow]) -> float:
 def _findings_curves(found: Sequence[FindingRow], seconds: float) -> list[Curve]:
     """How many findings and suspects there were, on the clock of the campaign, which stands still while it is paused.
 
-    Rows say when, by the clock of the machine; pauses are left out, and the last ends with the campaign.
+    Rows say when, by the clock of the machine; pauses are left out, and the last ends as the campaign does.
     """
     told = sorted((row.first, row.suspect) for row in found if row.status == Status.CONFIRMED or row.suspect)
     if not told:

@@ -38,7 +38,7 @@ def as_html(report: CheckResult, model: str) -> str:
 
 
 def _located(found: Located, place: int) -> Markup:
-    """The nodes at which two targets part on one input."""
+    """The node at which two targets part on one input."""
     heading = element("h2", f"{found.target} against {found.base}, input {found.sample}")
     if found.map is None:
         return element("section", heading, element("p", f"No map: {found.why_not}"), _replay_table(found.replayed))

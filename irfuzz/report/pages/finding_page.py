@@ -42,7 +42,7 @@ class FindingPlace:
     """How the page of a finding lies among others.
 
     Attributes:
-        assets: its style and script.
+        assets: which style and script it loads.
         files: relative address of the folder with the finding's files, ending in a slash or empty.
         up: name and address of the page of its campaign, if there is one.
         same_cause: name and address of the pages of findings of the same cause.
@@ -59,7 +59,7 @@ def finding_page(entry: ListedFinding, place: FindingPlace) -> str:
 
     Args:
         entry: its folder is read; what is missing there is left out of the page.
-        place: of the page.
+        place: of the page among others.
     """
     folder, about = entry.folder, entry.about
     verdict = verdict_of(about)

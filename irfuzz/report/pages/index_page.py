@@ -82,7 +82,7 @@ def index_page(
         found: findings, suspects and what was not replayed, in any order.
         addresses: relative address of the page of each finding, by the path of its folder; those without stand without
             a link.
-        assets: style and script of the page.
+        assets: which style and script the page loads.
 
     Raises:
         UsageError: what is stored of a cause cannot be read.

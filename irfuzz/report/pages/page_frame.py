@@ -25,7 +25,7 @@ REFRESH_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class PageAssets:
-    """Style sheet and script of a page, or links to them.
+    """How a page finds its style sheet and script.
 
     Attributes:
         folder: relative address of the folder that holds them, ending in a slash; ``None`` if both stand in the page,
@@ -73,7 +73,7 @@ def page(
     Args:
         title: for the tab of the browser.
         body: the sections of it.
-        assets: its style and script.
+        assets: which style and script it loads.
         up: name and relative address of the page to which it belongs.
         refresh: it loads itself again every ``REFRESH_SECONDS``, until its reader stops that.
     """

@@ -42,7 +42,7 @@ _GROUPS = (
 
 @dataclass(frozen=True, slots=True)
 class NodeMark:
-    """What is to be said beside a node.
+    """What is to be said of a node in the drawing.
 
     Attributes:
         kind: ``blamed`` (it is shown first), ``warning`` or ``note``.
@@ -219,7 +219,7 @@ def colour_group(op: str, domain: str = "") -> str:
 
 def _constant_text(node: onnx.NodeProto) -> str | None:
     """What a node that only holds a constant holds; ``None`` of any other."""
-    if not is_constant(node) or len(node.output) != 1:
+    if node.input or len(node.output) != 1 or not (has_trait(node, "source") and has_trait(node, "copies")):
         return None
     attribute = next(iter(node.attribute), None)
     if attribute is None:

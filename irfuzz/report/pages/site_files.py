@@ -100,7 +100,7 @@ def write_finding_page(entry: ListedFinding) -> Path:
 
 
 def refuse_foreign(page: Path) -> None:
-    """See that nothing but an earlier page of irfuzz is overwritten.
+    """See that nothing but an earlier page of irfuzz is in the place of a new one.
 
     Args:
         page: its path.

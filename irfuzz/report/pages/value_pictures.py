@@ -216,7 +216,7 @@ def _histograms(sides: BothSides, got: np.ndarray, expected: np.ndarray, apart: 
 def _bars(
     title: str, counts: Sequence[np.ndarray], names: Sequence[str], low: str, high: str, mark: float | None = None
 ) -> Markup:
-    """A histogram of one or two sides; ``mark`` is the place of the accepted difference, as a part of the width."""
+    """A histogram of one or two sides; ``mark`` is the accepted difference, as a part of the width."""
     most = max(1, *(int(c.max()) for c in counts))
     wide = 320 / BINS / len(counts)
     bars = [
