@@ -13,7 +13,6 @@ from onnx import defs, helper, numpy_helper
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.facts import Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.ir.program import Program
-from irfuzz.ir.value import is_constant
 from irfuzz.report.pages.html_elements import Markup, element, json_block, shown, together
 from irfuzz.report.pages.repeated_blocks import repeated_blocks
 from irfuzz.spec import has_trait
