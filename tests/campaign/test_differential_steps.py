@@ -223,7 +223,7 @@ def test_what_is_counted_of_a_program(invalid: bool, sample: int | None) -> None
     counts = steps._job.counts
     assert told == []
     assert (counts["declared invalid"], counts["runs"]) == (invalid, 3 if invalid else 4)
-    assert (counts["three rejected"], counts["one ok"], counts["slow crash"]) == (1, 0, not invalid)
+    assert (counts["three rejected"], counts["one ok"], counts["slow crash"]) == (1, 1, not invalid)
     assert counts["on two targets"] == (not invalid)
     assert steps.told == [("took", 1.5, sample is not None)], "of the quick ones"
     assert steps._parts._spent == {"one": 0.5, "two": 0.5, "three": 0.5}

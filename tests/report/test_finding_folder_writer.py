@@ -37,6 +37,7 @@ from tests.report.conftest import FAULTS, RELU, WRONG, finding_of, parse, run_sc
 
 X = {"x": np.arange(-2, 4, dtype=np.float32).reshape(2, 3)}
 FILES = {"model.onnx", "inputs.npz", "repro.py", "report.md", "trace.json", "finding.json", "values.npz"}
+PLUGIN = {"plugin", "plugin/tests", "plugin/tests/report", "plugin/tests/report/wrong.py"}
 ORIGINAL = {"original", "original/model.onnx", "original/inputs.npz"}
 Make = Callable[..., Finding]
 
@@ -67,7 +68,7 @@ def test_the_files(finding: Make, tmp_path: Path) -> None:
     row = finding(parse(RELU), X, f"{WRONG}:Off")
     write_bundle(tmp_path / "f" / "it", row)
     folder = tmp_path / "f" / "it"
-    assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
+    assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL | PLUGIN
     assert (folder / "model.onnx").read_bytes() == row.case.model
     assert unpack((folder / "inputs.npz").read_bytes())["x"].tolist() == X["x"].tolist()  # type: ignore[union-attr]
     assert list(unpack((folder / "values.npz").read_bytes())) == [row.verdict.target, row.verdict.witnesses[0]]
@@ -327,7 +328,7 @@ def test_a_model_that_contradicts_itself_is_kept_without_source(finding: Make, t
     model = onnx.load_from_string(row.case.model)
     model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 7
     write_bundle(folder, replace(row, case=FailingCase(model.SerializeToString(), row.case.inputs)))
-    assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL
+    assert {str(p.relative_to(folder)) for p in folder.rglob("*")} == FILES | ORIGINAL | PLUGIN
     assert "torch" not in (folder / "repro.py").read_text()
 
 
@@ -366,7 +367,7 @@ def test_scripts_of_large_models_read_weights_that_are_links(
     write_bundle(tmp_path / "it", row, blobs=blobs)
     own = {p.name: p for p in (tmp_path / "it").iterdir() if p.is_file()}
     assert all(own[f"{digest}.bin"].samefile(blobs.path(digest)) for digest in blobs.digests())
-    assert sorted(n for n in own if n.endswith((".onnx", ".npz")) and n != "inputs.npz") == linked
+    assert sorted(n for n in own if n.endswith((".onnx", ".npz")) and n not in ("inputs.npz", "values.npz")) == linked
     assert all(own[name].stat().st_size < 100_000 for name in linked)
     shutil.copytree(tmp_path / "it", tmp_path / "copy")
     shutil.rmtree(tmp_path / "blobs")

@@ -177,14 +177,16 @@ def test_of_an_ending_nothing_is_told_without_a_witness(finding: Make, tmp_path:
     assert run_script(tmp_path / "it", root)[0] == 0
 
 
-def test_a_plugin_that_is_not_there_is_neither(finding: Make, tmp_path: Path) -> None:
+def test_a_plugin_that_is_gone_travels_with_the_finding(finding: Make, tmp_path: Path) -> None:
     plugin = tmp_path / "gone.py"
     plugin.write_text(Path(WRONG).read_text())
     write_bundle(tmp_path / "it", finding(parse(RELU), X, f"{plugin}:Off"))
     plugin.unlink()
+    assert run_script(tmp_path / "it", tmp_path)[0] == 1
+    (copy,) = (tmp_path / "it" / "plugin").rglob("gone.py")
+    copy.unlink()
     code, log = run_script(tmp_path / "it", tmp_path)
-    assert code == 2
-    assert "is not found from" in log
+    assert (code, "gone.py" in log) == (2, True)
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "inputs.npz"])

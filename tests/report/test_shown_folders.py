@@ -165,7 +165,7 @@ def test_an_error_is_known_by_its_beginning(error: str, told: str, same: bool) -
 )
 def test_how_often_a_script_runs_the_model(fields: dict[str, Any], runs: int, memory: int) -> None:
     assert writer._runs(finding(**fields).verdict) == (runs, memory)
-    scene = writer._scene(finding(**fields), BLAMED, [WITNESS])
+    scene = writer._scene(finding(**fields), BLAMED, [WITNESS], copied=False)
     assert (scene.runs, scene.memory, scene.seconds) == (runs, memory, HANG_SECONDS * (15 + runs) / 16)
 
 
@@ -185,7 +185,7 @@ def case(kind: str, dtype: Any) -> FailingCase:
 )
 def test_types_that_numpy_lacks(kind: str, dtype: Any, types: bool, manifest: bool) -> None:
     made = case(kind, dtype)
-    scene = writer._scene(replace(finding(), case=made), BLAMED, [WITNESS])
+    scene = writer._scene(replace(finding(), case=made), BLAMED, [WITNESS], copied=False)
     assert (scene.odd_types, scene.odd_inputs, need_manifest(made)) == (types, manifest, manifest)
     assert (scene.title, scene.output, scene.outputs, scene.blamed) == ("t", "y", ["y"], BLAMED)
 

@@ -89,6 +89,7 @@ _MADE: Mapping[str, tuple[str, str]] = {
                        "onnx.inliner.inline_selected_functions(proto, [], exclude=True, inline_schema_functions=True)"),
     "onnxscript:optimize": ("import onnxscript.optimizer", "onnxscript.optimizer.optimize(proto)"),
     "onnxscript:rewrite": ("import onnxscript.rewriter", "onnxscript.rewriter.rewrite(proto)"),
+    "onnx_optimizer": ("import onnxoptimizer", "onnxoptimizer.optimize(proto, PASSES, FIXED)"),
     "onnxsim": ("import onnxsim", "onnxsim.simplify(proto)[0]"),
     "onnxslim": ("import onnxslim", "onnxslim.slim(proto)"),
     "ort_float16": ("from onnxruntime.transformers import float16",
@@ -198,6 +199,10 @@ def _of_tool(
     if tool == "version_converter":
         to, beyond = int(options["to"]), int(options["beyond"])
         made = made.replace("TO", str(to if (opset < to if to < beyond else opset > to) else beyond))
+    if tool == "onnx_optimizer":
+        only = options.get("only")
+        passes = repr([only]) if only else "onnxoptimizer.get_fuse_and_elimination_passes()"
+        made = made.replace("PASSES", passes).replace("FIXED", str(bool(options.get("fixed_point"))))
     return _CONVERTS.replace("IMPORT", found[0]).replace("MADE", made)
 
 

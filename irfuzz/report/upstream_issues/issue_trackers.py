@@ -66,7 +66,8 @@ _PLAIN = {
 
 TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(
-        ("onnxruntime", "onnxruntime-saved", "onnxruntime-transformers", "onnxruntime-shapes", "onnxruntime-float16"),
+        ("onnxruntime", "onnxruntime-saved", "onnxruntime-transformers", "onnxruntime-shapes", "onnxruntime-float16",
+         "webgpu"),
         "microsoft/onnxruntime",
         "08-general.yml",
         {
@@ -215,6 +216,9 @@ TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(("onnxscript",), "microsoft/onnxscript", "", _PLAIN),
     IssueTracker(("onnxconverter-float16",), "microsoft/onnxconverter-common", "", _PLAIN),
     IssueTracker(("onnxoptimizer",), "onnx/optimizer", "", _PLAIN),
+    IssueTracker(("opencv",), "opencv/opencv", "", _PLAIN),
+    IssueTracker(("tract",), "sonos/tract", "", _PLAIN),
+    IssueTracker(("mnn",), "alibaba/MNN", "", _PLAIN),
     IssueTracker(("numpy",), "numpy/numpy", "", _PLAIN),
 )
 
