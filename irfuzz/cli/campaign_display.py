@@ -99,6 +99,9 @@ def continued_lines(report: FuzzReport) -> list[str]:
 NAMED = 6
 """So many of the targets that one reason keeps from being used are named."""
 
+LETTERS = 120
+"""Their names have at most so many letters together."""
+
 
 def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
     """One line for the targets that are used, one for each reason why others are not.
@@ -123,9 +126,18 @@ def targets_lines(used: Mapping[str, str], absent: Mapping[str, str]) -> list[st
     for name, why in absent.items():
         reasons.setdefault(one_line(why), []).append(name)
     for why, names in reasons.items():
-        more = f" and {len(names) - NAMED} more (`irfuzz targets`)" if len(names) > NAMED else ""
-        lines.append(f"not used: {', '.join(names[:NAMED])}{more}: {why}")
+        shown = _shortened(names)
+        more = f" and {len(names) - len(shown)} more (`irfuzz targets`)" if len(names) > len(shown) else ""
+        lines.append(f"not used: {', '.join(shown)}{more}: {why}")
     return lines
+
+
+def _shortened(names: list[str]) -> list[str]:
+    """The first ``NAMED`` names, fewer if they are long."""
+    many = min(NAMED, len(names))
+    while many > 1 and sum(map(len, names[:many])) > LETTERS:
+        many -= 1
+    return names[:many]
 
 
 def _is_plugin(name: str) -> bool:

@@ -90,7 +90,7 @@ def test_a_mended_fault_turns_the_build_green_and_its_return_red(tmp_path: Path)
     code, told = run(1)
     assert (code, [row["disposition"] for row in told["list"]]) == (1, ["new"])
     code, told = run(1, "--out", "other", "--replay", "kept")
-    assert (code, told["list"], [row["outcome"] for row in told["replayed"]]) == (1, [], ["shows"])
+    assert (code, [row["outcome"] for row in told["replayed"]]) == (1, ["shows"])
 
 
 @pytest.mark.unit

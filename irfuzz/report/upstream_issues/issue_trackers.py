@@ -66,8 +66,14 @@ _PLAIN = {
 
 TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(
-        ("onnxruntime", "onnxruntime-saved", "onnxruntime-transformers", "onnxruntime-shapes", "onnxruntime-float16",
-         "webgpu"),
+        (
+            "onnxruntime",
+            "onnxruntime-saved",
+            "onnxruntime-transformers",
+            "onnxruntime-shapes",
+            "onnxruntime-float16",
+            "webgpu",
+        ),
         "microsoft/onnxruntime",
         "08-general.yml",
         {
