@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.parser import Parser, place
@@ -36,7 +36,7 @@ def completion(words: Sequence[str], commands: Sequence[CommandModule]) -> str:
     return shtab.complete(_whole(commands, shtab.FILE), shell=words[0])
 
 
-def _whole(commands: Sequence[CommandModule], files: dict[str, str]) -> argparse.ArgumentParser:
+def _whole(commands: Sequence[CommandModule], files: Mapping[str, object]) -> argparse.ArgumentParser:
     """One parser of all commands, which parses nothing; places are completed as files."""
     whole = argparse.ArgumentParser(prog="irfuzz")
     whole.add_argument("--version", action="store_true", help="Print the version.")
