@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from irfuzz.campaign.campaign import CampaignProgress
 
 Rows = list[tuple[str, str]]
-"""Names and what stands beside them."""
+"""Names, each with its value."""
 
 NARROW = 72
 """Columns below which panels stand one below the other."""

@@ -34,7 +34,7 @@ SAVE = 10.0
 """Seconds between two writes of the file."""
 
 CLASS = "class"
-"""Option of the target of a user's class: where that is."""
+"""Option of the target of a user's class: the place of that class."""
 
 Pair = tuple[str, str]
 """Operator and element type, ``("Conv", "float16")``."""
