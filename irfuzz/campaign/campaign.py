@@ -24,7 +24,7 @@ from irfuzz.campaign.output_folder_lock import OutputFolder
 from irfuzz.campaign.output_folder_watch import PROBE_EVERY, OutputFolderLost, OutputFolderWatch
 from irfuzz.campaign.stored_findings.folder_placement import bundle_folder, is_placed, move_bundle
 from irfuzz.campaign.targets.start_reports import still_starting, still_unanswered, together
-from irfuzz.errors import InvalidProgram, Unsupported, UsageError
+from irfuzz.errors import UsageError
 from irfuzz.findings.codec import finding_of, with_cases
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.suspect_finding_rank import ranked
@@ -378,7 +378,9 @@ class Campaign:
             finding = with_cases(finding, self.database.finding(finding.number))
             try:
                 move_bundle(self.layout, finding)
-            except (InvalidProgram, Unsupported) as error:
+            except (UsageError, OSError):
+                raise  # the disk is full, or the folder is gone
+            except Exception as error:  # noqa: BLE001 - kept as a fault of irfuzz; the finding is in the database
                 about = {"job": finding.job, "iteration": finding.iteration, "seed": self.config.seed}
                 models = {"model.onnx": finding.case.model}
                 self._faults.keep(text_of(error), kind_of(error), about=about, models=models)

@@ -166,14 +166,15 @@ def test_a_finding_is_read_once_until_it_changes(tmp_path: Path) -> None:
         assert [one.title for one in campaign.findings()] == ["after"]
 
 
+@pytest.mark.parametrize("fault", [InvalidProgram("it does not fit"), KeyError("no such thing")])
 def test_folders_are_made_again_and_one_that_cannot_be_costs_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     move = module.move_bundle
 
     def moves(layout: object, one: object) -> None:
         if one.number == 1:  # type: ignore[attr-defined]
-            raise InvalidProgram("it does not fit")
+            raise fault
         move(layout, one)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "move_bundle", moves)
@@ -182,10 +183,10 @@ def test_folders_are_made_again_and_one_that_cannot_be_costs_no_other(
             campaign.database.add_finding(row_of(replace(finding(), signature=signature, job=3, iteration=8)))
         campaign._place_all()
         assert [path.name for path in campaign.layout.findings.iterdir()] == ["0002-rejection-reference"]
-        (fault,) = campaign.layout.internal.iterdir()
-        about = json.loads((fault / "about.json").read_text())
+        (kept,) = campaign.layout.internal.iterdir()
+        about = json.loads((kept / "about.json").read_text())
         assert (about["job"], about["iteration"], about["seed"]) == (3, 8, CONFIG.seed)
-        assert (fault / "model.onnx").read_bytes() == finding().case.model
+        assert (kept / "model.onnx").read_bytes() == finding().case.model
         monkeypatch.setattr(module, "move_bundle", lambda *_: pytest.fail("it has its folder"))
         monkeypatch.setattr(module, "is_placed", lambda layout, one: True)
         campaign._place_all()

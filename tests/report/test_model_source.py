@@ -80,6 +80,20 @@ def test_text_that_a_string_would_change_is_not_written(text: str, told: str) ->
         assert onnx.printer.to_text(again) == onnx.printer.to_text(onnx.parser.parse_model(text))
 
 
+@pytest.mark.parametrize("kind", ["INT4", "UINT4", "FLOAT4E2M1", "INT2", "FLOAT8E4M3FN", "BFLOAT16"])
+def test_types_that_the_parser_of_text_lacks_are_written_otherwise(kind: str) -> None:
+    model = onnx.parser.parse_model(FUNCTION)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.DataType.Value(kind))
+    held = onnx.numpy_helper.from_array(np.array([[0, 1], [1, 0]]).astype(dtype), "c")
+    model.graph.initializer.append(held)
+    for source in written_models(model, X):
+        again = onnx.load_model_from_string(built(source.lines, source.imports)["model"])
+        np.testing.assert_array_equal(
+            onnx.numpy_helper.to_array(again.graph.initializer[0]), onnx.numpy_helper.to_array(held)
+        )
+    assert "b64decode" in source.lines
+
+
 def test_sizes_without_a_name_get_one_in_text() -> None:
     model = onnx.parser.parse_model(f"{HEAD} g (float[2] x) => (seq(float[k]) y) {{ y = SequenceConstruct (x) }}")
     dim = model.graph.output[0].type.sequence_type.elem_type.tensor_type.shape.dim[0]

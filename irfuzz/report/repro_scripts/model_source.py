@@ -132,7 +132,11 @@ def _by_text(proto: onnx.ModelProto) -> WrittenModel | None:
     few = sum(a.size for a in _arrays_in(proto.graph)) <= ELEMENTS
     if not few or '"""' in text or "\\" in text or max(map(len, text.splitlines())) > WIDEST:
         return None
-    if _canonical(onnx.parser.parse_model(text)) != _canonical(proto):
+    try:
+        read = onnx.parser.parse_model(text)
+    except onnx.parser.ParseError:  # the printer writes types that the parser lacks, as 4-bit integers
+        return None
+    if _canonical(read) != _canonical(proto):
         return None
     lines = f'model = onnx.parser.parse_model("""{text}""").SerializeToString()'
     return WrittenModel(lines, ("import onnx",))
