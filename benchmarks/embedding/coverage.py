@@ -2,15 +2,16 @@
 
 The target is onnx's C++ library, built with instrumentation from its source distribution, and ``harness.cpp``. Both
 sides start from the same corpus (``irfuzz seeds export``, or the one model ``one-Relu.onnx`` of it) and get the same
-number of executions. Printed for each seed: edges (AFL++) or features (Atheris) reached, and the shares of inputs that
-parse and that pass the checker. Results are kept in ``RUNS/results.json``: a run that is there is not made again.
+number of executions, or with ``--minutes`` (AFL++ alone) the same time. Printed for each seed: edges (AFL++) or
+features (Atheris) reached, and the shares of inputs that parse and that pass the checker. Results are kept in
+``RUNS/results.json``: a run that is there is not made again.
 
 Needs AFL++ (``apt install afl++``), clang, CMake, Ninja, protobuf (``apt install libprotobuf-dev
 protobuf-compiler``) and ``pip install atheris``.
 
 Run ``python -m benchmarks.embedding.coverage --build BUILD [--with afl,atheris]`` once, then
 ``python -m benchmarks.embedding.coverage --build BUILD --runs OUT [-n 5000] [--seeds 2] [--corpus full|one]``; the
-acceptance is ``-n 100000 --seeds 5``.
+acceptance is ``-n 100000 --seeds 5``, and ``--minutes 10 --seeds 5``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import statistics
 import subprocess
 import sys
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -36,6 +38,8 @@ COMPILERS = {
 }
 TURNS = 40
 """How often Atheris is started again where its process has ended before all executions are done."""
+
+SIDES = ("irfuzz", "bytes")
 
 LONGEST = 1_000_000
 """Bytes of an input."""
@@ -88,8 +92,8 @@ def build(folder: Path, kind: str) -> None:
     subprocess.run([cxx, *flags.split(), *defines, str(HERE / "harness.cpp"), *whole, *target], check=True)
 
 
-def afl(built: Path, corpus: Path, out: Path, seed: int, executions: int, ours: bool) -> Outcome:
-    """One run of afl-fuzz."""
+def afl(built: Path, corpus: Path, out: Path, seed: int, amount: int, ours: bool, *, seconds: bool = False) -> Outcome:
+    """One run of afl-fuzz of so many executions, or of so many seconds."""
     counts = out.with_suffix(".counts")
     env = {
         **os.environ,
@@ -103,7 +107,7 @@ def afl(built: Path, corpus: Path, out: Path, seed: int, executions: int, ours: 
     }
     if ours:
         env |= {"AFL_PYTHON_MODULE": "irfuzz.embed.aflpp", "AFL_CUSTOM_MUTATOR_ONLY": "1", "PYTHONPATH": _path()}
-    limits = ["-s", str(seed), "-E", str(executions), "-t", "10000", "-m", "none"]
+    limits = ["-s", str(seed), "-V" if seconds else "-E", str(amount), "-t", "10000", "-m", "none"]
     command = ["afl-fuzz", *limits, "-i", str(corpus), "-o", str(out), "--", str(built / "afl" / "harness")]
     with out.with_suffix(".log").open("wb") as log:
         subprocess.run(command, env=env, stdout=log, stderr=log, check=True)
@@ -164,6 +168,19 @@ def _outcome(reached: int, counts: Path) -> Outcome:
 RUNS = {"afl": afl, "atheris": atheris}
 
 
+def timed(built: Path, corpus: Path, runs: Path, seed: int, minutes: float) -> dict[str, Outcome]:
+    """Both sides of a seed by AFL++ at once, for the same time; each has a core where there are two."""
+
+    def side(name: str) -> Outcome:
+        out = runs / f"afl-{corpus.name}-{minutes:g}min-{seed}-{name}"
+        shutil.rmtree(out, ignore_errors=True)
+        out.with_suffix(".counts").unlink(missing_ok=True)
+        return afl(built, corpus, out, seed, round(60 * minutes), name == "irfuzz", seconds=True)
+
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(SIDES, pool.map(side, SIDES), strict=True))
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -171,11 +188,12 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, help="new folder of the runs; without it, only build")
     parser.add_argument("--with", dest="kinds", default="afl,atheris")
     parser.add_argument("-n", type=int, default=5000, help="executions of a run")
+    parser.add_argument("--minutes", type=float, help="of a run of AFL++ instead; both sides run at once")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--corpus", choices=("full", "one"), default="full")
     parser.add_argument("--max-bytes", type=int, default=5000, help="of a model of the corpus")
     args = parser.parse_args()
-    kinds = args.kinds.split(",")
+    kinds = ["afl"] if args.minutes else args.kinds.split(",")
     if args.runs is None:
         for kind in kinds:
             build(args.build.resolve(), kind)
@@ -197,7 +215,14 @@ def main() -> None:
         ratios: list[float] = []
         for seed in range(1, args.seeds + 1):
             found: dict[str, dict[str, float]] = {}
-            for side in ("irfuzz", "bytes"):
+            if args.minutes:
+                key = f"afl-{args.corpus}-{args.minutes:g}min-{seed}"
+                if f"{key}-{SIDES[0]}" not in known:
+                    came = timed(args.build.resolve(), corpus, runs, seed, args.minutes)
+                    known |= {f"{key}-{side}": asdict(outcome) for side, outcome in came.items()}
+                    stored.write_text(json.dumps(known, indent=1), encoding="utf-8")
+                found = {side: known[f"{key}-{side}"] for side in SIDES}
+            for side in () if args.minutes else SIDES:
                 name = f"{kind}-{args.corpus}-{args.n}-{seed}-{side}"
                 if name not in known:
                     out = runs / name
