@@ -61,6 +61,22 @@ def test_a_target_that_removes_its_working_folder_takes_nothing_of_the_user_s(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.backend
+@pytest.mark.planted
+def test_another_file_of_the_name_is_not_taken_for_that_of_the_class(
+    finding: Callable[..., Finding], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    row = finding(program, {"x": np.ones(2, np.float32)}, f"{PLANTED}/faults.py:RemovesFolder")
+    (home / "other").mkdir()
+    (home / "other" / "faults.py").write_text("class Unrelated:\n    pass\n")
+    monkeypatch.setattr(sys, "path", [str(home / "other"), *sys.path])
+    assert not write_shown(home / "it", row, seconds=60).printed
+    shown, log = replays(home / "it", seconds=60)
+    assert shown, log
+    assert "working folder" in log, "it was not asked"
+
+
 @pytest.mark.unit
 def test_a_script_has_the_limits_of_a_worker(home: Path, tmp_path: Path) -> None:
     text = """

@@ -238,6 +238,7 @@ def run_plugin(inputs, **options):
         found = [file for file in (os.path.join(folder, place) for folder in sys.path) if os.path.exists(file)]
         if not found:
             raise ImportError(f"{place} is not found from {os.getcwd()}")
+        found.sort(key=lambda file: name not in Path(file).read_text(errors="replace"))  # others have its name, too
         spec = importlib.util.spec_from_file_location(os.path.basename(place)[:-3], found[0])
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
