@@ -6,7 +6,7 @@ number of executions, or with ``--minutes`` (AFL++ alone) the same time. Printed
 features (Atheris) reached, and the shares of inputs that parse and that pass the checker. Results are kept in
 ``RUNS/results.json``: a run that is there is not made again.
 
-Needs AFL++ (``apt install afl++``), clang, CMake, Ninja, protobuf (``apt install libprotobuf-dev
+Needs AFL++ (``apt install afl++``), clang, CMake 3.26, Ninja, protobuf (``apt install libprotobuf-dev
 protobuf-compiler``) and ``pip install atheris``.
 
 Run ``python -m benchmarks.embedding.coverage --build BUILD [--with afl,atheris]`` once, then

@@ -1,22 +1,29 @@
-"""Each pass of onnxsim alone, against the model before it: what one pass breaks is not hidden by another.
+"""Each pass of onnxsim or onnxoptimizer alone, against the model before it: one fault does not hide another.
 
-Programs of a few nodes are drawn (``irfuzz.mutate`` from programs of one node). Each is simplified once a pass, with
-all other optimisers and stages left out, and run by ONNXRuntime without optimisation; irfuzz's oracle judges every
+Programs of a few nodes are drawn (``irfuzz.mutate`` from programs of one node). Each goes through the tool once a pass,
+with all other passes and stages left out, and is run by ONNXRuntime without optimisation; irfuzz's oracle judges every
 answer beside those of the model as it was. The first program of each pass and symptom is made small and stored with
 its inputs in a folder of ``OUT``; what is there from a night before is no news.
 
-Needs ``pip install 'irfuzz[onnxruntime,tools]'``. Run
-``python -m benchmarks.onnxsim_nightly --out OUT [--seconds 3600] [--seed 1] [--reduce 20]``; it exits 1 if something
-is new. Each night takes another seed.
+With ``--nnsmith PYTHON``, an interpreter of an environment with NNSmith, the models are NNSmith's instead, and what is
+wrong is told and stored the same way: the two are compared by the distinct faults of the same time.
+
+Needs ``pip install 'irfuzz[onnxruntime,tools]'``, or ``[onnxoptimizer]``. Run
+``python -m benchmarks.single_passes.nightly --out OUT [--tool onnxsim] [--seconds 3600] [--seed 1] [--reduce 20]``; it
+exits 1 if something is new. Each night takes another seed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,8 +50,10 @@ NOTHING = "nothing"
 """Onnxsim with all passes left out: what it does wrong is no pass's."""
 
 
-def passes() -> tuple[Target, ...]:
-    """Onnxsim once with nothing, and once a pass with all others left out."""
+def passes(tool: str) -> tuple[Target, ...]:
+    """The tool's passes, each alone; of onnxsim also what it does with all left out."""
+    if tool != "onnxsim":
+        return tuple(one for one in resolve([tool]) if one.name not in (f"{tool}:all", f"{tool}:fixed-point"))
     (whole,) = resolve(["onnxsim"])
     with irfuzz.Runner([whole]) as runner:
         names = registered(runner, runner.targets[0])
@@ -55,7 +64,7 @@ def passes() -> tuple[Target, ...]:
     )
 
 
-def programs(seed: int) -> Iterator[tuple[Program, Mapping[str, Value]]]:
+def programs(seed: int) -> Generator[tuple[Program, Mapping[str, Value]]]:
     """Valid programs with inputs, without an end."""
     engine = Engine(load_specs(), max_nodes=32, max_opset=OPSET)
     starts = [sprouts()[name] for name in sprouts_up_to(OPSET)]
@@ -72,6 +81,29 @@ def programs(seed: int) -> Iterator[tuple[Program, Mapping[str, Value]]]:
             continue
 
 
+def models(python: str, seed: int) -> Generator[tuple[Program, Mapping[str, Value]]]:
+    """NNSmith's models with inputs of ours, without an end; what it told of its own faults stays on standard error."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, number = Path(name), 0
+        command = [python, str(Path(__file__).with_name("nnsmith_models.py")), name, str(seed)]
+        maker = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            while maker.poll() is None:
+                for path in sorted(folder.glob("*.onnx"), key=lambda path: int(path.stem)):
+                    number += 1
+                    try:
+                        program = Program.from_bytes(path.read_bytes())
+                        yield program, make_inputs(program, Choices.from_seed(f"{seed}/{number}").seed())
+                    except (Unsupported, InvalidProgram) as error:
+                        print(f"{path.name}: {error}", file=sys.stderr)
+                    path.unlink()
+                time.sleep(0.01)
+            raise SystemExit(f"{' '.join(command)}: exit code {maker.returncode}")
+        finally:
+            maker.kill()
+            maker.wait()
+
+
 class Night:
     """One run: what was seen of each pass, and where it is stored."""
 
@@ -84,10 +116,10 @@ class Night:
     def look(self, program: Program, inputs: Mapping[str, Value]) -> None:
         """Run a program as it is and after each pass, and store what is wrong for the first time."""
         for verdict in self._verdicts(program, inputs):
-            if verdict.suspect or not verdict.target.startswith("onnxsim:"):
+            if verdict.suspect or verdict.target in WITNESSES:
                 self.counts["suspect or a witness's"] += 1
                 continue
-            name = f"{verdict.target.removeprefix('onnxsim:')}-{verdict.symptom}"
+            name = f"{verdict.target.partition(':')[2]}-{verdict.symptom}"
             self.counts[name] += 1
             if not (self._out / name).exists():
                 self._store(name, program, inputs, verdict)
@@ -124,21 +156,33 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder of all nights")
+    parser.add_argument("--tool", choices=("onnxsim", "onnxoptimizer"), default="onnxsim")
+    parser.add_argument("--nnsmith", metavar="PYTHON", help="judge models of NNSmith, which this interpreter has")
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--programs", type=int, help="end after so many, even if there is time")
     parser.add_argument("--seed", type=int, default=1, help="another one each night")
     parser.add_argument("--reduce", type=float, default=20.0, help="seconds for making one small")
     args = parser.parse_args()
-    alone = passes()
-    adapters = {target.name: adapter_of(resolve(["onnxsim"])[0]) for target in alone}
+    alone = passes(args.tool)
+    # Passes of onnxsim are no targets that the table knows.
+    adapters = {target.name: adapter_of(resolve(["onnxsim"])[0]) for target in alone if args.tool == "onnxsim"}
     end = time.monotonic() + args.seconds
-    with irfuzz.Runner([*WITNESSES, *alone], adapters=adapters) as runner:
+    drawn = models(args.nnsmith, args.seed) if args.nnsmith else programs(args.seed)
+    with irfuzz.Runner([*WITNESSES, *alone], adapters=adapters) as runner, closing(drawn):
         night = Night(runner, args.out, args.reduce)
-        for number, (program, inputs) in enumerate(programs(args.seed)):
+        for number, (program, inputs) in enumerate(drawn):
             if time.monotonic() > end or number == args.programs:
                 break
             night.look(program, inputs)
-    print(json.dumps({"passes": len(alone) - 1, "new": night.new, "counts": dict(night.counts.most_common())}))
+    print(
+        json.dumps(
+            {
+                "passes": sum(NOTHING not in one.name for one in alone),
+                "new": night.new,
+                "counts": dict(night.counts.most_common()),
+            }
+        )
+    )
     raise SystemExit(bool(night.new))
 
 
