@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from irfuzz.api.check import CheckOptions as CheckOptions
     from irfuzz.api.check import CheckReport as CheckReport
     from irfuzz.api.check import check as check
+    from irfuzz.api.conform import ConformReport as ConformReport
+    from irfuzz.api.conform import conform as conform
     from irfuzz.api.equiv import EquivReport as EquivReport
     from irfuzz.api.equiv import equiv as equiv
     from irfuzz.api.evolve import EvolutionReport as EvolutionReport
@@ -50,6 +52,7 @@ _LAZY = {
     "CheckOptions": "irfuzz.api.check",
     "CheckReport": "irfuzz.api.check",
     "Choices": "irfuzz.choices",
+    "ConformReport": "irfuzz.api.conform",
     "EquivReport": "irfuzz.api.equiv",
     "EvolutionReport": "irfuzz.api.evolve",
     "Finding": "irfuzz.findings.finding",
@@ -69,6 +72,7 @@ _LAZY = {
     "Verdict": "irfuzz.oracle.verdict",
     "analyze": "irfuzz.api.analyze",
     "check": "irfuzz.api.check",
+    "conform": "irfuzz.api.conform",
     "equiv": "irfuzz.api.equiv",
     "evolve": "irfuzz.api.evolve",
     "fuzz": "irfuzz.api.fuzz",
@@ -87,6 +91,7 @@ __all__ = [
     "CheckOptions",
     "CheckReport",
     "Choices",
+    "ConformReport",
     "EquivReport",
     "EvolutionReport",
     "Finding",
@@ -113,6 +118,7 @@ __all__ = [
     "__version__",
     "analyze",
     "check",
+    "conform",
     "equiv",
     "evolve",
     "fuzz",

@@ -17,3 +17,6 @@ FUZZ_SLOW_SHARE, FUZZ_SHORT = 0.25, 300.0
 
 FUZZ_PROBE, FUZZ_PROBE_SHARE = 600.0, 0.2
 """Seconds that a campaign which learns what targets refuse may ask them before, and the share of its time."""
+
+CONFORM_SLOW_SAMPLE = 300
+"""Cases of conformance that a slow target runs: all of them would take it hours."""

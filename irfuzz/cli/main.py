@@ -15,6 +15,7 @@ from irfuzz import __version__
 from irfuzz.cli.commands import (
     analyze,
     check,
+    conform,
     corpus,
     coverage,
     env,
@@ -83,6 +84,7 @@ _MODULES = (
     mutate,
     replay,
     check,
+    conform,
     equiv,
     analyze,
     evolve,

@@ -20,7 +20,8 @@ The way through the files:
 
 * ``random_programs`` is ``irfuzz.generate`` with its traces; ``program_growth`` adds calls to a growing program, and
   ``topologies`` decides how they are put together (``free``, ``chain``, ``cell``).
-* ``one_node_programs`` has the programs of one Identity from which six in ten programs of a campaign grow.
+* ``one_node_programs`` has the programs of one Identity from which six in ten programs of a campaign grow;
+  ``drawn_call_programs`` puts a drawn call of a given operator into one.
 * ``covering_program_synthesis`` is ``irfuzz.synthesize``; its steps are in ``synthesis_steps``.
 * ``input_values`` has ``make_inputs``; ``graph_inputs`` gives it the limits.
 * ``input_spec`` is what a user says; ``input_planning`` decides what a model leaves open.

@@ -22,15 +22,15 @@ from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
 from irfuzz.execute.request_batching import Task
 from irfuzz.execute.runner import Runner
+from irfuzz.generate.drawn_call_programs import drawn_call
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.mutate.call_traits import RANK, traits
 from irfuzz.mutate.drawing_limits import Steered
-from irfuzz.mutate.drawn_calls.identity_program_filling import bare, start_anew
 from irfuzz.mutate.drawn_calls.insert_neighbours import InsertNeighbours
-from irfuzz.mutate.drawn_calls.single_call_draw import Start, draw_usual, starts_of
+from irfuzz.mutate.drawn_calls.single_call_draw import Start, starts_of
 from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.model_interface.convert_opset import newest_for
 from irfuzz.mutate.mutation_engine import Engine
@@ -64,9 +64,6 @@ TOGETHER = 25
 
 PROBED = "probed"
 """Key of the setting with the targets of which all was asked, in their versions."""
-
-_LARGEST = 1 << 10
-"""Most elements of a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +195,10 @@ class RefusalProbe:
 
     def _call(self, opset: int, spec: OpSpec, start: Start, number: int) -> Program | None:
         """A program that is one call, of other sizes with each number."""
-        choices = Choices.from_seed(f"support/{opset}/{spec.op}/{start[0]}/{start[1].name}/{number}")
-        draft = draw_usual(self._context, opset, spec, start, choices, _LARGEST)
-        program = next(p for p in sprouts().values() if p.opset == opset).clone()
-        node = bare(program)
-        if draft is None or node is None:
-            return None
-        self._asked.add(spec.op)
-        start_anew(self._context.specs, program, node, draft, choices)
+        seed = f"support/{opset}/{spec.op}/{start[0]}/{start[1].name}/{number}"
+        program = drawn_call(self._context, opset, spec, start, seed)
+        if program is not None:
+            self._asked.add(spec.op)
         return program
 
     def _rehearsal(self) -> Iterator[Sequence[Program]]:

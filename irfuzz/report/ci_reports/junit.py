@@ -31,35 +31,45 @@ def as_junit(result: BuildResult) -> str:
         "time": f"{result.seconds:.3f}",
     }
     whole = ET.Element("testsuites", {"name": "irfuzz", **counts})
-    suite = ET.SubElement(whole, "testsuite", {"name": _xml(f"irfuzz fuzz {result.out}"), **counts})
+    suite = ET.SubElement(whole, "testsuite", {"name": xml_text(f"irfuzz fuzz {result.out}"), **counts})
     properties = ET.SubElement(suite, "properties")
     for name, version in [("fail-on", result.fail_on.value), *result.targets.items()]:
-        ET.SubElement(properties, "property", {"name": _xml(name), "value": _xml(version)})
+        ET.SubElement(properties, "property", {"name": xml_text(name), "value": xml_text(version)})
     about = {"classname": "irfuzz", "name": "campaign", "time": f"{result.seconds:.3f}"}
     campaign = ET.SubElement(suite, "testcase", about)
     if errors:
         text = f"irfuzz itself failed {result.internal_errors} times"
         ET.SubElement(campaign, "error", {"message": text, "type": "internal"})
-    ET.SubElement(campaign, "system-out").text = _xml(f"{result.headline}\n{result.progress}")
+    ET.SubElement(campaign, "system-out").text = xml_text(f"{result.headline}\n{result.progress}")
     names = Counter(lasting_name(row) for row in result.rows)
     for row in result.rows:
         name = lasting_name(row)
         _add_case(suite, row, name if names[name] == 1 else f"{name} ({row.folder.name})", place_of(row, result.out))
+    return xml_document(whole)
+
+
+def xml_document(whole: ET.Element) -> str:
+    """The text of an XML file.
+
+    Args:
+        whole: its outermost element; it is indented in place.
+    """
     ET.indent(whole, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(whole, encoding="unicode") + "\n"
 
 
 def _add_case(suite: ET.Element, row: DecidedFinding, name: str, place: str) -> None:
     finding = row.finding
-    case = ET.SubElement(suite, "testcase", {"classname": _xml(finding.component), "name": _xml(name)})
+    case = ET.SubElement(suite, "testcase", {"classname": xml_text(finding.component), "name": xml_text(name)})
     if row.fails:
-        about = {"message": _xml(finding.title), "type": finding.verdict.symptom.value}
+        about = {"message": xml_text(finding.title), "type": finding.verdict.symptom.value}
         replay = f"replay: python {row.folder / 'repro.py'}"
         text = "\n".join([finding.title, f"folder: {place}", replay, f"signature: {finding.signature}"])
-        ET.SubElement(case, "failure", about).text = _xml(text)
+        ET.SubElement(case, "failure", about).text = xml_text(text)
     else:
-        ET.SubElement(case, "skipped", {"message": _xml(f"{decision_text(row)}\n{finding.title}")})
+        ET.SubElement(case, "skipped", {"message": xml_text(f"{decision_text(row)}\n{finding.title}")})
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
+    """A text of a model or a component as XML can hold it: each other character is a question mark."""
     return _NOT_XML.sub("?", text)
