@@ -94,6 +94,15 @@ def test_the_baseline_of_a_version_is_read(stored: Path) -> None:
     assert entry.signature == "difference|faulty.py:Faulty|Relu|"
 
 
+@pytest.mark.unit
+@every_version
+def test_the_baseline_of_any_version_knows_what_another_one_found(stored: Path) -> None:
+    (folder,) = (stored / "campaign" / "findings").iterdir()
+    finding = codec.read_folder(folder)
+    for path in (place / "baseline.json" for place in STORED if (place / "baseline.json").exists()):
+        assert read_baseline(path).entry_of(finding.signature, finding.cause) is not None, path
+
+
 def irfuzz_command(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "irfuzz", *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=120

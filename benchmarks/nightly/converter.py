@@ -15,7 +15,9 @@ from onnx import helper, numpy_helper
 
 FAULTS: tuple[str, ...] = ()
 """``softmax-axis`` (always the last), ``gemm-beta`` (left out), ``transpose-default`` (only the last two axes change
-places), ``concat-axis`` (counted from the end, it is one too few), ``mean-keepdims`` (always 1)."""
+places), ``concat-axis`` (counted from the end, it is one too few), ``mean-keepdims`` (always 1), ``sub-broadcast``
+(operands change places if the first has fewer axes), ``mean-transpose`` (a pass takes a mean past a Transpose and
+leaves its axes as they are)."""
 
 Operator = Callable[..., np.ndarray]
 
@@ -57,12 +59,16 @@ def concat(*parts: np.ndarray, axis: int) -> np.ndarray:
 
 def mean(x: np.ndarray, axes: list[int] | None = None, keepdims: int = 1) -> np.ndarray:
     keep = bool(keepdims) or "mean-keepdims" in FAULTS
-    return x.mean(axis=None if axes is None else tuple(axes), keepdims=keep)
+    return x.mean(axis=tuple(axes) if axes else None, keepdims=keep)
+
+
+def sub(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return b - a if "sub-broadcast" in FAULTS and a.ndim < b.ndim else a - b
 
 
 OPERATORS: Mapping[str, Operator] = {
     "Add": np.add,
-    "Sub": np.subtract,
+    "Sub": sub,
     "Mul": np.multiply,
     "Relu": lambda x: np.maximum(x, 0),
     "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
@@ -89,6 +95,8 @@ def convert(model: onnx.ModelProto) -> Callable[[Mapping[str, np.ndarray]], dict
     for node in model.graph.node:
         if node.op_type not in OPERATORS:
             raise NotImplementedError(node.op_type)
+    if "mean-transpose" in FAULTS:
+        take_means_past_transposes(model.graph)
     kinds = {value.type.tensor_type.elem_type for value in model.graph.input}
     if not kinds <= {onnx.TensorProto.FLOAT}:
         raise NotImplementedError("inputs other than float32")
@@ -105,6 +113,25 @@ def convert(model: onnx.ModelProto) -> Callable[[Mapping[str, np.ndarray]], dict
         return {value.name: values[value.name] for value in model.graph.output}
 
     return run
+
+
+def take_means_past_transposes(graph: onnx.GraphProto) -> None:
+    """A mean that keeps its axes becomes the Transpose of a mean; what the Transpose made stays for other readers."""
+    made = {node.output[0]: node for node in graph.node if node.op_type == "Transpose"}
+    changed: list[onnx.NodeProto] = []
+    for node in graph.node:
+        before = made.get(node.input[0]) if node.op_type == "ReduceMean" else None
+        if before is None or any(a.name == "keepdims" and not a.i for a in node.attribute):
+            changed.append(node)
+            continue
+        taken, behind = onnx.NodeProto(), onnx.NodeProto()
+        taken.CopyFrom(node)
+        behind.CopyFrom(before)
+        taken.input[0], taken.output[0] = before.input[0], f"{node.output[0]} before its Transpose"
+        behind.input[0], behind.output[0] = taken.output[0], node.output[0]
+        changed += [taken, behind]
+    del graph.node[:]
+    graph.node.extend(changed)
 
 
 class Converter:

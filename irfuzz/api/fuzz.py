@@ -27,6 +27,7 @@ from irfuzz.api.target_selection import run_layers
 from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, usual_sprouts
 from irfuzz.campaign.stored_findings.release_bisection import bisect_all
+from irfuzz.campaign.targets.operator_support import CLASS
 from irfuzz.embed.element_type_filter import DType, element_type
 from irfuzz.errors import UsageError
 from irfuzz.execute.large_model_limits import memory_for
@@ -64,7 +65,8 @@ class FuzzOptions:
         bisect: components whose findings are, once the time is over, run on as many releases as tell in which they
             came and went; releases are installed for it.
         fail_on: what makes the report's ``exit_code`` 1: ``new`` (default: a finding that is neither known nor labelled
-            nor in the baseline), ``undecided`` (such a finding or suspect), ``any`` finding or ``never``.
+            nor in the baseline; of a class of the caller's, if one is tested), ``undecided`` (such a finding or
+            suspect), ``any`` finding or ``never``.
         baseline: file of findings that are no news (``irfuzz findings baseline`` writes it).
         replay: folders of campaigns or findings whose scripts run first, for half of the time at most: one that shows
             and of which nothing is decided fails as a new one does, and one that does not show any more fails nothing.
@@ -128,7 +130,8 @@ class CampaignSetup:
             progress: how far it has come.
             replayed: what the scripts of stored findings said before.
         """
-        return report_of(campaign, progress, self.missing, self.fail_on, self.baseline, replayed)
+        own = tuple(target.name for target in self.targets if CLASS in target.options)
+        return report_of(campaign, progress, self.missing, self.fail_on, self.baseline, replayed, own)
 
 
 def fuzz(

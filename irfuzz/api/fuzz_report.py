@@ -62,6 +62,7 @@ class FuzzReport:
         unanswered: seconds for which jobs have waited for answers of components, by name.
         looked_into: what jobs look into now, in a few words.
         replayed: what the scripts of stored findings said before the campaign began.
+        own: names of the classes of the caller's that are tested; if there are some, findings of others fail nothing.
     """
 
     out: Path
@@ -84,6 +85,7 @@ class FuzzReport:
     unanswered: Mapping[str, float] = field(default_factory=dict[str, float])
     looked_into: tuple[str, ...] = ()
     replayed: tuple[ReplayedFinding, ...] = ()
+    own: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -101,7 +103,7 @@ class FuzzReport:
         """
         doubted = self.suspects if self.fail_on is FailOn.UNDECIDED else ()
         found = [*zip(self.findings, self.folders, strict=True), *doubted]
-        return decided(found, self.fail_on, self.baseline, gone_folders(found, self.replayed))
+        return decided(found, self.fail_on, self.baseline, gone_folders(found, self.replayed), self.own)
 
     @property
     def stored_elsewhere(self) -> tuple[DecidedFinding, ...]:
@@ -109,7 +111,7 @@ class FuzzReport:
         own, out = {finding.signature for finding in self.findings}, self.out.resolve()
         elsewhere = [r for r in self.replayed if not r.folder.resolve().is_relative_to(out)]
         showing = [r for r in elsewhere if r.outcome is StoredFindingState.SHOWS and r.finding.signature not in own]
-        return decided([(r.finding, r.folder) for r in showing], self.fail_on, self.baseline)
+        return decided([(r.finding, r.folder) for r in showing], self.fail_on, self.baseline, own=self.own)
 
     @property
     def for_ci(self) -> BuildResult:
@@ -140,6 +142,7 @@ def report_of(
     fail_on: FailOn = FailOn.NEW,
     baseline: FindingBaseline = NO_BASELINE,
     replayed: tuple[ReplayedFinding, ...] = (),
+    own: tuple[str, ...] = (),
 ) -> FuzzReport:
     """What an open campaign has found by now.
 
@@ -150,6 +153,7 @@ def report_of(
         fail_on: see ``FuzzReport``.
         baseline: likewise.
         replayed: likewise.
+        own: likewise.
     """
     targets = campaign.targets() or {"used": {}, "absent": {}}
     found = campaign.findings()
@@ -175,6 +179,7 @@ def report_of(
         campaign.unanswered(),
         tuple(campaign.looked_into()),
         replayed,
+        own,
     )
 
 
@@ -264,7 +269,12 @@ def _count_line(rows: Sequence[DecidedFinding]) -> str:
         return "nothing found"
     known = sum(bool(row.finding.known) for row in rows)
     told = [f"{known} of them likely known"] if known else []
-    decisions = {Disposition.LABELLED: "labelled", Disposition.BASELINE: "in the baseline", Disposition.GONE: "gone"}
+    decisions = {
+        Disposition.LABELLED: "labelled",
+        Disposition.BASELINE: "in the baseline",
+        Disposition.OTHERS: "of other components",
+        Disposition.GONE: "gone",
+    }
     for disposition, words in decisions.items():
         count = sum(row.disposition is disposition for row in rows)
         told += [f"{count} {words}"] if count else []
@@ -319,8 +329,8 @@ def _finding_lines(row: DecidedFinding) -> list[str]:
         lines.append(f"    label: {one_line(row.reason)}")
     elif row.disposition is Disposition.BASELINE:
         lines.append("    in the baseline")
-    elif row.disposition is Disposition.GONE:
-        lines.append(f"    gone: {row.reason}")
+    elif row.disposition in (Disposition.OTHERS, Disposition.GONE):
+        lines.append(f"    {row.disposition}: {row.reason}")
     return lines
 
 

@@ -103,6 +103,7 @@ def _findings(report: FuzzReport) -> Rows:
     rows = [("new", str(kinds[Disposition.NEW])), ("known", str(kinds[Disposition.KNOWN]))]
     decided = kinds[Disposition.LABELLED] + kinds[Disposition.BASELINE]
     rows += [("decided", f"{decided}  (labelled or in the baseline)")] if decided else []
+    rows += [("of others", str(kinds[Disposition.OTHERS]))] if kinds[Disposition.OTHERS] else []
     rows.append(("suspects", str(p.suspects)))
     rows += [("unreplayed", str(p.unreplayed))] if p.unreplayed else []
     rows += [("internal errors", str(p.internal_errors))] if p.internal_errors else []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
-from irfuzz.findings.causes.cause_grouping import Cause, explaining
+from irfuzz.findings.causes.cause_grouping import Cause
 from irfuzz.frontends.toml_file_reading import is_list, is_table
 from irfuzz.oracle.message_normalization import normalise_message
 from irfuzz.oracle.verdict import Symptom
@@ -121,7 +121,7 @@ class FindingBaseline:
     def entry_of(self, signature: str, cause: Cause | None = None, *, suspect: bool = False) -> BaselineEntry | None:
         """The entry that a finding is one with, as a campaign takes it for one with a finding that is stored.
 
-        It has the same stable signature, or one explains the other (``cause_grouping.explaining``).
+        It has the same stable signature, or one explains the other (``Cause.explains``).
 
         Args:
             signature: of the finding.
@@ -138,8 +138,11 @@ class FindingBaseline:
         own = None if suspect else _stable_cause(cause)
         if same is not None or own is None:
             return same
-        found = explaining(own, [entry.cause for entry in usable])
-        return None if found is None else usable[found[0]]
+        known = [(entry, entry.cause) for entry in usable if entry.cause is not None]
+        explained = (entry for entry, head in known if head.explains(own))
+        # What is simpler than several is the cause of any of them, and no news whichever it is.
+        simpler = (entry for entry, head in known if own.explains(head))
+        return next(explained, None) or next(simpler, None)
 
     def extended(self, more: Iterable[BaselineEntry]) -> FindingBaseline:
         """The entries with more; of those with one signature the first stays, so that titles and notes do not change.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +23,8 @@ class Disposition(StrEnum):
     """A person has said something of it (``irfuzz findings label``)."""
     BASELINE = "baseline"
     """The baseline of the project has it."""
+    OTHERS = "others"
+    """It blames nobody but a component that the project's own is compared with, such as a runtime."""
     GONE = "gone"
     """Its own script shows it no more, and it was not seen again."""
 
@@ -48,7 +50,8 @@ class DecidedFinding:
         finding: without models and inputs.
         folder: of it.
         disposition: what is decided.
-        reason: ids of the known issues, the label, or the note or title in the baseline; empty if it is new.
+        reason: ids of the known issues, the label, the note or title in the baseline, or the component that is
+            blamed; empty if it is new.
         fails: the campaign exits with 1 because of it.
     """
 
@@ -64,6 +67,7 @@ def decided(
     fail_on: FailOn = FailOn.NEW,
     baseline: FindingBaseline = NO_BASELINE,
     gone: Container[Path] = (),
+    own: Collection[str] = (),
 ) -> tuple[DecidedFinding, ...]:
     """Say of findings and suspects what is decided of each; labels are read from the folders.
 
@@ -72,6 +76,7 @@ def decided(
         fail_on: what fails.
         baseline: of the project, if it has one.
         gone: folders of those that were replayed and do not show any more; they never fail.
+        own: names of the targets that the project tests; what blames none of them is no news of it. Empty: all are.
 
     Returns:
         One for each, in the same order. A label comes before a known issue, and both before the baseline.
@@ -79,6 +84,8 @@ def decided(
     rows: list[DecidedFinding] = []
     for finding, folder in found:
         disposition, reason = _decision(finding, folder, baseline)
+        if disposition is Disposition.NEW and own and not {*finding.verdict.blamed} & {*own}:
+            disposition, reason = Disposition.OTHERS, f"a fault of {finding.component}"
         if disposition is Disposition.NEW and folder in gone:
             disposition, reason = Disposition.GONE, "its repro.py does not show it any more"
         fails = _fails(finding, disposition, fail_on)

@@ -76,6 +76,19 @@ def test_a_finding_of_the_same_cause_is_in_the_baseline_and_another_is_not() -> 
     assert older.entry_of("b", replace(kernel, target="onnxruntime@1.30.0:all")) is older.entries[0]
 
 
+def test_what_is_simpler_than_several_entries_is_in_the_baseline() -> None:
+    def cause(*attributes: str) -> Cause:
+        return Cause("t:all", Symptom.DIFFERENCE, operators=("Gemm",), attributes=attributes, nodes=1)
+
+    wider = [cause("Gemm.alpha", "Gemm.beta"), cause("Gemm.beta", "Gemm.transA")]
+    assert not wider[0].explains(wider[1])
+    baseline = FindingBaseline(tuple(BaselineEntry(f"s{n}", f"t{n}", one) for n, one in enumerate(wider)))
+    entry = baseline.entry_of("difference|t:all|Gemm|Gemm.beta", cause("Gemm.beta"))
+    assert entry is not None
+    assert entry.title == "t0"
+    assert baseline.entry_of("difference|t:all|Gemm|Gemm.transB", cause("Gemm.transB")) is None
+
+
 def test_what_was_a_suspect_is_news_as_a_finding_and_not_the_other_way_around() -> None:
     doubted = FindingBaseline((BaselineEntry("a", suspect=True),))
     assert doubted.entry_of("a") is None

@@ -85,6 +85,27 @@ def test_nan_and_a_difference_are_one_where_an_attribute_is_shared() -> None:
     assert not _explains((KERNEL, odd), (replace(KERNEL, symptom=Symptom.WRONG_SHAPE), odd))
 
 
+def test_elements_in_wrong_places_are_one_cause_whether_or_not_the_shape_shows_it() -> None:
+    shape = replace(KERNEL, symptom=Symptom.WRONG_SHAPE, expected="float32[2,3]", got="float32[3,2]")
+    nan = replace(KERNEL, symptom=Symptom.NAN_INF)
+    plain, turned = _program("y = Transpose (x)"), _program("y = Transpose <perm = [0, 1, 3, 2]> (x)")
+    for one, other in ((shape, KERNEL), (KERNEL, shape), (KERNEL, nan), (nan, shape)):
+        assert _explains((one, plain), (other, plain))
+        assert not _explains((one, plain), (other, turned)), "another attribute"
+        assert not _explains((one, _program("y = Relu (x)")), (other, _program("y = Relu (x)")))
+    sliced = _program("s = Constant <value_ints = [1]> () y = Slice (x, s, s)")
+    assert not _explains((shape, sliced), (KERNEL, sliced)), "inputs say where its elements go, and none is compared"
+    refused = replace(KERNEL, symptom=Symptom.REJECTION, message="no")
+    assert not _explains((shape, plain), (refused, plain))
+
+
+def test_what_has_a_wrong_shape_with_elements_has_it_without() -> None:
+    shape = replace(KERNEL, symptom=Symptom.WRONG_SHAPE, expected="float32[2,3]", got="float32[3,2]")
+    some, none = (shape, _program("y = Relu (x)")), (shape, _program("y = Relu (x)", sizes="1, 0, 6, 6"))
+    assert _explains(some, none)
+    assert not _explains(none, some)
+
+
 def test_wrong_shapes_of_other_attributes_are_told_apart() -> None:
     shape = replace(KERNEL, symptom=Symptom.WRONG_SHAPE, target="reference", place="")
     same = _reduce("MaxPool", 'kernel_shape = [2, 2], auto_pad = "SAME_UPPER"')
@@ -134,6 +155,14 @@ def test_what_is_put_into_a_sequence_is_one_whatever_it_is() -> None:
 
 def _needing(verdict: Verdict, program: Program, *needs: str) -> Cause:
     return Cause.of(verdict, program, needs)
+
+
+def test_nan_and_a_difference_that_need_the_same_are_one() -> None:
+    program, nan = _program("y = Sub (x, x)"), replace(KERNEL, symptom=Symptom.NAN_INF)
+    both = _needing(KERNEL, program, "Sub broadcasts"), _needing(nan, program, "Sub broadcasts")
+    assert both[0].explains(both[1])
+    assert not both[0].explains(_needing(nan, program))
+    assert not both[0].explains(_needing(nan, program, "A of rank 0"))
 
 
 def test_a_pass_that_leaves_a_wrong_shape_is_one_whoever_reads_it() -> None:

@@ -64,3 +64,24 @@ def test_a_label_comes_before_a_known_issue_and_that_before_the_baseline(tmp_pat
     assert (row.disposition, row.reason) == (Disposition.KNOWN, "001-one, 002-two")
     (row,) = decided([(KNOWN, label(tmp_path / "a", "ours"))], baseline=BASELINE)
     assert row.disposition is Disposition.LABELLED
+
+
+@pytest.mark.parametrize(
+    ("also", "own", "disposition", "fails"),
+    [
+        ((), (), Disposition.NEW, True),
+        ((), ("mine:Own",), Disposition.OTHERS, False),
+        (("mine:Own",), ("mine:Own",), Disposition.NEW, True),
+        ((), ("mine:Own", "t:all"), Disposition.NEW, True),
+    ],
+    ids=["nobody-is-named", "of-another", "of-both", "of-one-of-two"],
+)
+def test_what_blames_another_component_is_no_news_of_the_project(
+    tmp_path: Path, also: tuple[str, ...], own: tuple[str, ...], disposition: Disposition, fails: bool
+) -> None:
+    finding = replace(NEW, verdict=replace(NEW.verdict, also=also))
+    (row,) = decided([(finding, tmp_path)], own=own)
+    assert (row.disposition, row.fails) == (disposition, fails)
+    assert row.reason == ("a fault of t" if disposition is Disposition.OTHERS else "")
+    assert decided([(finding, tmp_path)], FailOn.ANY, own=own)[0].fails
+    assert decided([(finding, tmp_path)], baseline=BASELINE, own=own)[0].disposition is Disposition.BASELINE

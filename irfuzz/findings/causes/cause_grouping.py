@@ -18,7 +18,7 @@ from irfuzz.oracle.fault_signature import operators_of
 from irfuzz.oracle.message_normalization import names_of, normalise_message
 from irfuzz.oracle.signature_details import floats_of, odd_attributes, sees_empty
 from irfuzz.oracle.verdict import Symptom, Verdict
-from irfuzz.spec import with_trait
+from irfuzz.spec import trait_values, with_trait
 
 SMALL = 12
 """Of a program with more nodes most have no part in the fault, and say nothing of its cause."""
@@ -149,9 +149,10 @@ class Cause:
         if not self._is_alike(other):
             return False
         if self.symptom != other.symptom:
-            # A kernel whose values are wrong gives NaN on other inputs; without an attribute too much is alike.
+            # A kernel whose values are wrong gives NaN on other inputs; without any evidence too much is alike.
             both = {self.symptom, other.symptom} <= VALUES or self._needs_the_same(other)
-            return both and bool(self.attributes) and self._place == other._place
+            shared = both and (bool(self.attributes) or self._needs_the_same(other))
+            return self._place == other._place and (shared or self._puts_elements_wrong_as(other))
         if self.operators == other.operators:
             # What shows with fewer attributes does not need the others.
             return {*self.attributes} <= {*other.attributes} or self._needs_the_same(other)
@@ -164,10 +165,18 @@ class Cause:
     def _needs_the_same(self, other: Cause) -> bool:
         return bool(self.needs) and self.needs == other.needs
 
+    def _puts_elements_wrong_as(self, other: Cause) -> bool:
+        """Whether attributes alone say where the elements go, as of Transpose: sizes decide whether the shape shows it.
+
+        Where sizes are equal the shape is right and values are wrong, NaN among them.
+        """
+        placed = with_trait("moves") - {*trait_values("exact_inputs")}
+        return {*self.operators} <= placed and {self.symptom, other.symptom} <= VALUES | {Symptom.WRONG_SHAPE}
+
     def _is_alike(self, other: Cause) -> bool:
         """Whether types, shapes and their relations are, as far as they matter."""
-        if self.empty != other.empty:
-            return False
+        if self.empty != other.empty and (self.empty or {self.symptom, other.symptom} != {Symptom.WRONG_SHAPE}):
+            return False  # a shape that is wrong with elements is so without any
         if {self.symptom, other.symptom} == {Symptom.WRONG_SHAPE}:
             # A shape does not depend on the type; older campaigns have no relation of shapes.
             return self.kinds == other.kinds or not self.kinds or not other.kinds
