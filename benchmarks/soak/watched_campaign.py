@@ -233,13 +233,15 @@ def _marked(mark: str) -> set[int]:
 
 
 def _outside(place: Place) -> dict[str, int]:
-    """Files where a campaign has no business to leave any, with their bytes."""
+    """Files of this user where a campaign has no business to leave any, with their bytes."""
     found: dict[str, int] = {}
     for folder in (place.work, place.home, Path("/dev/shm")):
         for where, _, names in os.walk(folder):
             for name in names:
                 with suppress(OSError):
-                    found[f"{where}/{name}"] = os.lstat(Path(where, name)).st_size
+                    about = os.lstat(Path(where, name))
+                    if about.st_uid == os.getuid():
+                        found[f"{where}/{name}"] = about.st_size
     return found
 
 
