@@ -75,8 +75,8 @@ BUSY = replace(
     progress=replace(
         PROGRESS, programs=12_345_678, unreplayed=2, internal_errors=1, python_lines={"onnx": 12345, "torch": 999},
         coverage=dict.fromkeys(("input", "parameter", "sequence", "pattern", "near pattern", "passes"), 0.123),
-        counts={"runs": 37_000_000, "untriaged": 46, "folder/a_long_module_name.py:AConverterClass unsupported": 130_000,
-                "folder/a_long_module_name.py:AConverterClass rejected": 12, "reference rejected": 3,
+        counts={"runs": 37_000_000, "untriaged": 46, "folder/a_long_module.py:AConverterClass unsupported": 130_000,
+                "folder/a_long_module.py:AConverterClass rejected": 12, "reference rejected": 3,
                 "onnxruntime:disabled hang": 2, "onnxruntime:all unsupported": 12},
     ),
 )  # fmt: skip
