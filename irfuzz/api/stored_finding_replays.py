@@ -44,7 +44,7 @@ class ReplayedFinding:
     """A stored finding with what its script says today.
 
     Attributes:
-        finding: as its folder has it.
+        finding: as its folder has it, without models and inputs.
         folder: of it.
         outcome: what its script says.
         when: it ended, in seconds since 1970.
@@ -99,7 +99,7 @@ def replay_stored(
     """
     folders = {e.folder.resolve(): e for e in entries(places) if not e.about.get("suspect")}
     listed = [e for e in folders.values() if e.about.get("status") != "unreplayed"]
-    found = [(read_folder(entry.folder), entry.folder) for entry in listed]
+    found = [(read_folder(entry.folder, cases=False), entry.folder) for entry in listed]
     rows = decided(found, baseline=baseline)
     order = sorted(rows, key=lambda row: row.disposition is not Disposition.NEW)
     until = time.monotonic() + seconds

@@ -11,6 +11,7 @@ from irfuzz.report.terminal_text_cleaning import one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.panel import Panel
     from rich.table import Table
 
     from irfuzz.api.fuzz_report import FuzzReport
@@ -25,6 +26,9 @@ NARROW = 72
 NAMED = 3
 """Targets whose refusals and failures are told."""
 
+NAME = 19
+"""Columns that a name takes at most; what follows is what one looks for."""
+
 
 def screen(report: FuzzReport, seconds: float, width: int) -> RenderableType:
     """What is shown now.
@@ -35,38 +39,45 @@ def screen(report: FuzzReport, seconds: float, width: int) -> RenderableType:
         width: columns of the terminal.
     """
     from rich.console import Group
-    from rich.panel import Panel
-    from rich.table import Table
 
-    panels = [
-        Panel(_table(rows), title=title, title_align="left", padding=(0, 1))
+    process, findings, coverage, targets, now = (
+        _panel(title, rows)
         for title, rows in (
             ("process", _process(report, seconds)),
             ("findings", _findings(report)),
             ("coverage", _coverage(report.progress)),
             ("targets", _targets(report)),
+            ("now", _now(report)),
         )
-    ]
+    )
     if width < NARROW:
-        return Group(*panels)
-    grid = Table.grid(expand=True)
-    grid.add_column(ratio=1)
-    grid.add_column(ratio=1)
-    grid.add_row(*panels[:2])
-    grid.add_row(*panels[2:])
-    return grid
+        return Group(process, findings, coverage, targets, now)
+    return Group(_side_by_side(process, findings, 1, 1), _side_by_side(coverage, targets, 2, 3), now)
 
 
-def _table(rows: Rows) -> Table:
+def _panel(title: str, rows: Rows) -> Panel:
+    """Each row is one line, whatever its length, so that the screen keeps its height and fits into 24 lines."""
+    from rich.panel import Panel
     from rich.table import Table
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(name, Text(value))
-    return table
+    names = [name if len(name) <= NAME else f"{name[: NAME - 1]}…" for name, _ in rows]
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(no_wrap=True, style="dim", min_width=max(map(len, names)))
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    for name, (_, value) in zip(names, rows, strict=True):
+        table.add_row(Text(name), Text(value))
+    return Panel(table, title=title, title_align="left", padding=(0, 1))
+
+
+def _side_by_side(left: Panel, right: Panel, *ratios: int) -> Table:
+    from rich.table import Table
+
+    grid = Table.grid(expand=True)
+    for ratio in ratios:
+        grid.add_column(ratio=ratio)
+    grid.add_row(left, right)
+    return grid
 
 
 def _process(report: FuzzReport, seconds: float) -> Rows:
@@ -82,16 +93,15 @@ def _process(report: FuzzReport, seconds: float) -> Rows:
     share = share_of(p.counts)
     if share is not None:
         rows.append(("slow targets", f"{share:.0%} of the time, on {p.counts.get(SAMPLED, 0)} programs"))
-    return [*rows, ("triage", _triage(report))]
+    waits = p.counts.get("untriaged", 0)
+    return [*rows, ("triage", f"{waits} wait" if waits else "nothing waits")]
 
 
-def _triage(report: FuzzReport) -> str:
-    """What is looked into now, and what waits."""
-    waits = report.progress.counts.get("untriaged", 0)
-    queue = f"{waits} wait" if waits else "nothing waits"
-    if not report.looked_into:
-        return queue
-    return f"{'; '.join(one_line(text) for text in report.looked_into)}; {queue}"
+def _now(report: FuzzReport) -> Rows:
+    """What is looked into, each job's on a line, and the last new finding."""
+    rows = [("looks into", one_line(text)) for text in report.looked_into] or [("looks into", "nothing")]
+    last = max(report.findings, key=lambda finding: finding.first, default=None)
+    return [*rows, ("last new", "none yet" if last is None else one_line(last.title))]
 
 
 def _findings(report: FuzzReport) -> Rows:
@@ -102,15 +112,12 @@ def _findings(report: FuzzReport) -> Rows:
     kinds = Counter(row.disposition for row in report.decided[: len(report.findings)])
     rows = [("new", str(kinds[Disposition.NEW])), ("known", str(kinds[Disposition.KNOWN]))]
     decided = kinds[Disposition.LABELLED] + kinds[Disposition.BASELINE]
-    rows += [("decided", f"{decided}  (labelled or in the baseline)")] if decided else []
+    rows += [("decided", str(decided))] if decided else []  # labelled, or in the baseline
     rows += [("of others", str(kinds[Disposition.OTHERS]))] if kinds[Disposition.OTHERS] else []
     rows.append(("suspects", str(p.suspects)))
     rows += [("unreplayed", str(p.unreplayed))] if p.unreplayed else []
     rows += [("internal errors", str(p.internal_errors))] if p.internal_errors else []
-    rows.append(("last new", "none yet" if p.last is None else f"{ago(p.last)} ago"))
-    if report.findings:
-        rows.append(("", one_line(max(report.findings, key=lambda finding: finding.first).title)))
-    return rows
+    return [*rows, ("last new", "none yet" if p.last is None else f"{ago(p.last)} ago")]
 
 
 def _coverage(p: CampaignProgress) -> Rows:
@@ -126,9 +133,9 @@ def _targets(report: FuzzReport) -> Rows:
     ends = _not_ok(report.progress.counts)
     runs = report.progress.counts.get("runs", 0)
     rows = [("under test", str(len(report.targets)))]
-    rows += [("runs", f"{runs}, of which {sum(map(Counter.total, ends.values()))} not ok")] if runs else []
+    rows += [("runs", f"{runs}, {sum(map(Counter.total, ends.values()))} not ok")] if runs else []
     worst = sorted(ends, key=lambda name: -ends[name].total())[:NAMED]
-    rows += [(_short(name), ", ".join(f"{end} {n}" for end, n in ends[name].most_common())) for name in worst]
+    rows += [(_short(name), ", ".join(f"{n} {end}" for end, n in ends[name].most_common())) for name in worst]
     waits = [*report.starting_targets, *report.unanswered]
     return [*rows, ("waits for", ", ".join(map(_short, waits)))] if waits else rows
 

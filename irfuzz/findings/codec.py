@@ -111,6 +111,11 @@ def finding_of(row: FindingRow) -> Finding:
         raise UsageError(f"{where}: cannot be read: {type(error).__name__}: {error}") from None
 
 
+def _case_in(folder: Path) -> FailingCase:
+    program = shared_program((folder / "model.onnx").read_bytes(), FolderBlobs(folder))
+    return FailingCase(program, unpack((folder / "inputs.npz").read_bytes(), str(folder)))
+
+
 def _cause_of(about: Mapping[str, Any]) -> Cause | None:
     """The cause that is stored, if one is."""
     data = about.get("cause")
@@ -272,8 +277,13 @@ def _plain(data: Any) -> Any:
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def read_folder(folder: Path) -> Finding:
+def read_folder(folder: Path, *, cases: bool = True) -> Finding:
     """Read a finding's folder; of what targets did it has their versions only.
+
+    Args:
+        folder: of it.
+        cases: models and inputs are read, too. Without them a finding whose model breaks a rule of ONNX on purpose can
+            be read, of which no program can be made.
 
     Raises:
         UsageError: it is none, or of another schema version.
@@ -283,13 +293,8 @@ def read_folder(folder: Path) -> Finding:
         if missing := {"symptom", "target", "versions", "verdict"} - set(about):
             raise UsageError(f"{folder}/{ABOUT}: expected {', '.join(sorted(missing))} too")
         _check_schema(about, f"{folder}/{ABOUT}")
-        case, original = (
-            FailingCase(
-                shared_program((at / "model.onnx").read_bytes(), FolderBlobs(at)),
-                unpack((at / "inputs.npz").read_bytes(), str(at)),
-            )
-            for at in (folder, folder / "original")
-        )
+        places = (folder, folder / "original")
+        case, original = (_case_in(at) if cases else FailingCase(b"", b"") for at in places)
         needed: Mapping[str, str] = about.get("environments", {})
         return Finding(
             Verdict.from_json({**about["verdict"], "symptom": about["symptom"], "target": about["target"]}),

@@ -9,15 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 
 from irfuzz.api import stored_finding_replays
 from irfuzz.api.stored_finding_replays import ReplayedFinding, StoredFindingState, gone_folders
+from irfuzz.errors import UsageError
 from irfuzz.findings.baseline import NO_BASELINE
+from irfuzz.findings.codec import about_text, read_folder
 from irfuzz.findings.disposition import Disposition, FailOn, decided
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
+from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
 from tests.campaign.running import ENV, command
 
@@ -93,11 +97,28 @@ def test_a_mended_fault_turns_the_build_green_and_its_return_red(tmp_path: Path)
     assert (code, [row["outcome"] for row in told["replayed"]]) == (1, ["shows"])
 
 
+@pytest.mark.backend
+def test_a_model_that_breaks_a_rule_on_purpose_is_replayed_like_any_other(tmp_path: Path) -> None:
+    text = RELU.replace("Relu(x)", "Softmax <axis = 9> (x)")
+    for place in (tmp_path, tmp_path / "original"):
+        place.mkdir(exist_ok=True)
+        (place / "model.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+        np.savez(place / "inputs.npz", x=np.ones((2, 3), np.float32))
+    verdict = Verdict("leniency", Symptom.LENIENCY, "reference", operator="Softmax", rule="axis < len(S)", invalid=True)
+    case = FailingCase(Program.from_proto(onnx.parser.parse_model(RELU)), {"x": np.ones((2, 3), np.float32)})
+    (tmp_path / "finding.json").write_text(about_text(replace(FOUND, verdict=verdict, case=case)))
+    (tmp_path / "repro.py").write_text("print('the fault shows')\nraise SystemExit(1)\n")
+    with pytest.raises(UsageError, match="axis"):
+        read_folder(tmp_path)
+    (found,) = stored_finding_replays.replay_stored([tmp_path], NO_BASELINE, 60.0)
+    assert (found.outcome, found.finding.verdict.rule) == (StoredFindingState.SHOWS, "axis < len(S)")
+
+
 @pytest.mark.unit
 def test_what_cannot_run_cannot_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "findings" / "0001"
     place.mkdir(parents=True)
-    monkeypatch.setattr(stored_finding_replays, "read_folder", lambda folder: FOUND)
+    monkeypatch.setattr(stored_finding_replays, "read_folder", lambda folder, cases: FOUND)
     (place / "finding.json").write_text(json.dumps({"symptom": "crash", "target": "t", "status": "confirmed"}))
     (found,) = stored_finding_replays.replay_stored([tmp_path], NO_BASELINE, 10.0)
     assert (found.outcome, found.why.partition("; ")[0]) == (StoredFindingState.UNTOLD, "unknown target 't'")

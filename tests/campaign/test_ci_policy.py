@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import onnx
 import pytest
 
 from tests.campaign.running import ENV, command, planted
@@ -14,6 +15,28 @@ from tests.campaign.running import ENV, command, planted
 pytestmark = [pytest.mark.backend, pytest.mark.slow, pytest.mark.planted, pytest.mark.timeout(300)]
 
 PROGRAMS = 8
+
+CONVERTER = '''"""A converter, release RELEASE."""
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+MORE
+
+
+class Converter:
+    version = "RELEASE"
+
+    def run(self, model, inputs):
+        proto = onnx.load_model_from_string(model)
+        kinds = {node.op_type for node in proto.graph.node}
+        if "Tanh" in kinds:
+            raise ValueError("converter RELEASE (/opt/RELEASE/lib.py:LINE): no rule for Tanh")
+        values = ReferenceEvaluator(proto).run(None, inputs)
+        faulty = [value + 1 if "Relu" in kinds else value for value in values]
+        return {value.name: np.asarray(given, values[0].dtype) for value, given in zip(proto.graph.output, faulty)}
+'''
 
 
 def irfuzz(*words: object, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -89,3 +112,22 @@ def test_a_build_server_gets_files_annotations_and_a_summary(folder: Path, tiny:
         place = found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         assert (folder / "out" / place).is_file()
     assert (folder / "summary.md").read_text().startswith("### irfuzz: ")
+
+
+def test_a_baseline_outlives_a_release_of_the_target(tmp_path: Path) -> None:
+    for name, op in (("relu", "Relu"), ("tanh", "Tanh")):
+        text = f'<ir_version: 8, opset_import: ["": 17]> g (float[2, 3] x) => (float[2, 3] y) {{ y = {op} (x) }}'
+        onnx.save(onnx.parser.parse_model(text), tmp_path / f"{name}.onnx")
+    words = ["fuzz", "relu.onnx", "tanh.onnx", "-q", "--targets", "reference,onnxruntime:disabled", "--jobs", 1]
+    words += ["--target", "converter.py:Converter", "--reduce", 1, "--sprouts", 0, "--programs", 4, "--time", "100s"]
+    for release, line, more in (("1.4.0", "21", ""), ("2.0.0rc1", "308", "import math\n\nTABLE = (math.pi,)")):
+        text = CONVERTER.replace("RELEASE", release).replace("LINE", line).replace("MORE", more)
+        (tmp_path / "converter.py").write_text(text)
+        known = ["--baseline", "base.json"] if (tmp_path / "base.json").exists() else []
+        result = irfuzz(*words, *known, "--out", release, "--json", cwd=tmp_path)
+        told = json.loads(result.stdout)
+        assert told["targets"]["converter.py:Converter"] == release
+        symptoms = {row["symptom"] for row in told["list"] if row["target"] == "converter.py:Converter"}
+        assert symptoms >= {"difference", "rejection"}
+        assert result.returncode == (0 if known else 1), result.stdout
+        assert irfuzz("findings", "baseline", release, "-o", "base.json", cwd=tmp_path).returncode == 0

@@ -23,6 +23,9 @@ from irfuzz.campaign.campaign import CampaignProgress
 from irfuzz.campaign.config import Config
 from irfuzz.cli.campaign_display import continued_lines
 from irfuzz.cli.campaign_screen import NARROW, screen
+from irfuzz.findings.failing_case import FailingCase
+from irfuzz.findings.finding import Finding
+from irfuzz.oracle.verdict import Symptom, Verdict
 
 PROGRESS = CampaignProgress(
     seconds=75.0, programs=1203, programs_this_run=1000, rate=16.04, corpus=310, findings=0, suspects=7, unreplayed=0,
@@ -47,15 +50,52 @@ def test_everything_has_its_place() -> None:
     text = re.sub(" +", " ", shown(REPORT))
     for part in (
         "run time 0:01:15 of 1:01:40", "programs 1203 (+1000)", "rate 16.0/s", "corpus 310", "new 0", "known 0",
-        "suspects 7", "last new 12 s ago", "input 41.0%", "triage difference of reference; 4 wait",
-        "runs 3609, of which 16 not ok", "a.py:Mine unsupported 13",
+        "suspects 7", "last new 12 s ago", "input 41.0%", "triage 4 wait", "looks into difference of reference",
+        "runs 3609, 16 not ok", "a.py:Mine 13 unsupported",
     ):  # fmt: skip
         assert part in text, part
     idle = replace(REPORT, looked_into=(), progress=replace(PROGRESS, last=None, counts={}, coverage={}))
     text = re.sub(" +", " ", shown(idle))
     assert "triage nothing waits" in text
+    assert "looks into nothing" in text
     assert "last new none yet" in text
     assert "runs" not in text
+
+
+LONG = Finding(
+    Verdict("o", Symptom.WRONG_SHAPE, "mine:Mine"), FailingCase(b"", b""), FailingCase(b"", b""), first=1.0,
+    title="mine:Mine gives float32[2,3,4,1] instead of float32[4,1,3,2] in Add, Concat, MatMul, ReduceMean, Transpose",
+)  # fmt: skip
+BUSY = replace(
+    REPORT,
+    findings=(LONG, LONG, LONG),
+    folders=(Path("a"), Path("b"), Path("c")),
+    own=("other:Class",),
+    looked_into=("difference of onnxruntime:extended in QLinearConv", "wrong-shape of mine:Mine"),
+    progress=replace(
+        PROGRESS, programs=12_345_678, unreplayed=2, internal_errors=1, python_lines={"onnx": 12345, "torch": 999},
+        coverage=dict.fromkeys(("input", "parameter", "sequence", "pattern", "near pattern", "passes"), 0.123),
+        counts={"runs": 37_000_000, "untriaged": 46, "folder/a_long_module.py:AConverterClass unsupported": 130_000,
+                "folder/a_long_module.py:AConverterClass rejected": 12, "reference rejected": 3,
+                "onnxruntime:disabled hang": 2, "onnxruntime:all unsupported": 12},
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
+def test_a_busy_campaign_fits_and_no_figure_is_cut(width: int, height: int) -> None:
+    lines = shown(BUSY, width).splitlines()
+    assert len(lines) < height, "a line is left for what stands below"
+    assert {len(line) for line in lines} == {width}
+    text = re.sub(" +", " ", "\n".join(lines))
+    for part in (
+        "programs 12345678 (+1000)", "new 0", "of others 3", "unreplayed 2", "internal errors 1", "near pattern 12.3%",
+        "runs 37000000, 130029 not ok", "130000 unsupported", "12 unsupported", "3 rejected", "triage 46 wait",
+        "last new mine:Mine gives float32[2,3,4,1] instead of float32",
+        "looks into difference of onnxruntime:extended in QLinearConv",
+    ):  # fmt: skip
+        assert part in text, part
 
 
 @pytest.mark.unit

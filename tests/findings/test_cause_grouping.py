@@ -106,6 +106,18 @@ def test_what_has_a_wrong_shape_with_elements_has_it_without() -> None:
     assert not _explains(none, some)
 
 
+def test_who_misreads_an_attribute_runs_what_breaks_its_rule() -> None:
+    broken = replace(KERNEL, symptom=Symptom.LENIENCY, operator="Softmax", rule="axis >= -len(S)", output="")
+    odd, plain = _program("y = Softmax <axis = 1> (x)"), _program("y = Softmax (x)")
+    for symptom in (Symptom.DIFFERENCE, Symptom.NAN_INF, Symptom.WRONG_SHAPE):
+        wrong = replace(KERNEL, symptom=symptom)
+        assert _explains((wrong, odd), (broken, odd))
+        assert not _explains((broken, odd), (wrong, odd)), "wrong values are worse"
+        assert not _explains((wrong, plain), (broken, odd)), "it is wrong without the attribute"
+        assert not _explains((wrong, odd), (replace(broken, rule="rank(X) >= 1"), odd)), "a rule of something else"
+    assert not _explains((KERNEL, _program("y = LogSoftmax <axis = 1> (x)")), (broken, odd))
+
+
 def test_wrong_shapes_of_other_attributes_are_told_apart() -> None:
     shape = replace(KERNEL, symptom=Symptom.WRONG_SHAPE, target="reference", place="")
     same = _reduce("MaxPool", 'kernel_shape = [2, 2], auto_pad = "SAME_UPPER"')

@@ -1,8 +1,7 @@
-"""Coverage as a table, JSON and a page: rows that are there only if somebody counted, and where the curve runs."""
+"""Coverage as a table and JSON: rows that are there only if somebody counted."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import onnx
@@ -11,7 +10,7 @@ import pytest
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
-from irfuzz.report.command_reports.coverage import as_html, as_json, as_text, passes_json
+from irfuzz.report.command_reports.coverage import as_json, as_text, passes_json
 from irfuzz.search.coverage.coverable_call_space import load
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
@@ -132,49 +131,3 @@ def test_json_has_everything(coverage: Coverage, passes: PassCoverage) -> None:
     assert full["other_domains"] == {"com.a": 2, "com.b": 1}
     assert full["passes"] == passes_json(passes)
     assert full["python_lines"] == {"onnx": {"ran": 3, "of": 4}}
-
-
-def page(coverage: Coverage, *values: float, **more: Any) -> str:
-    curve = [(f"m<{n}>", dict.fromkeys(CRITERIA, value)) for n, value in enumerate(values)]
-    return as_html(coverage, curve, Fusions(), **more)
-
-
-@pytest.mark.parametrize(
-    ("most", "top"),
-    [
-        (0.005, "1%"), (0.01, "1%"), (0.011, "2%"), (0.03, "4%"), (0.05, "10%"), (0.1, "10%"), (0.15, "20%"),
-        (0.2, "20%"), (0.21, "40%"), (0.5, "60%"), (0.7, "80%"), (0.9, "100%"), (1.0, "100%"), (1.5, "100%"),
-    ],
-)  # fmt: skip
-def test_the_scale_ends_at_the_next_round_share(coverage: Coverage, most: float, top: str) -> None:
-    assert re.findall(r'font-size="12">([^<]*%)</text>', page(coverage, 0.0, most))[-1] == top
-
-
-def test_the_curve_runs_from_edge_to_edge(coverage: Coverage) -> None:
-    told = page(coverage, 0.1, 0.2, 0.2)
-    assert told.count('points="0.0,160.0 320.0,0.0 640.0,0.0"') == len(CRITERIA)
-    ticks = re.findall(r'<line x1="0" x2="640" y1="(\d+)" y2="(\d+)" stroke="#ddd"/><text x="646" y="(\d+)"', told)
-    assert ticks == [(str(y), str(y), str(y + 4)) for y in (320, 240, 160, 80, 0)]
-    assert re.findall(r'font-size="12">([^<]*%)</text>', told) == ["0%", "5%", "10%", "15%", "20%"]
-    assert '<text x="0" y="338" font-size="12">m&lt;0&gt;</text>' in told
-    assert '<text x="640" y="338" font-size="12" text-anchor="end">m&lt;2&gt;</text>' in told
-    assert '<svg viewBox="-4 -8 690 354" width="690" height="354">' in told
-    assert "<p>Share after each model: " in told
-
-
-def test_points_may_stand_at_times(coverage: Coverage) -> None:
-    told = page(coverage, 0.1, 0.1, 0.1, times=[2.0, 3.0, 6.0])
-    assert 'points="0.0,0.0 160.0,0.0 640.0,0.0"' in told
-    assert "<p>Share over time: " in told
-    assert 'points="0.0,0.0"' in page(coverage, 0.1, times=[2.0]), "one point has no span"
-    assert 'points=""' in page(coverage)
-    assert 'y="338"' not in page(coverage)
-
-
-def test_the_table_of_the_page(coverage: Coverage) -> None:
-    told = page(coverage, python={"<onnx>": (3, 4), "b": (0, 0)})
-    share = coverage.shares()["input"]
-    assert f"<tr><td>input</td><td>3</td><td>{share.total}</td><td>{share.ratio:.1%}</td></tr>" in told
-    assert "<tr><td>Python lines of &lt;onnx&gt;</td><td>3</td><td>4</td><td>75.0%</td></tr>" in told
-    assert "<tr><td>Python lines of b</td><td>0</td><td>0</td><td>0.0%</td></tr>" in told
-    assert "<tr><td>near pattern</td>" in told

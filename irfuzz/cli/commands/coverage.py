@@ -40,7 +40,12 @@ def arguments(parser: Parser) -> None:
     add("models", metavar="MODEL", nargs="+", type=place, help="Models, folders of them, or one folder of a campaign.")
     add("--operators", action="store_true", help="Print each operator's coverage, and missing patterns, too.")
     add("--opset", type=int, help="Opset whose space models are measured by, from 13 on (default: the newest).")
-    add("--html", metavar="FILE", type=place, help="Write a page with the curve, over an earlier page at most.")
+    add(
+        "--html",
+        metavar="FILE",
+        type=place,
+        help="Write a page with the operators as a graph and the curve, over an earlier page at most.",
+    )
     add("--json", action="store_true", help="Print JSON.")
 
 
@@ -52,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.ir.inlining import without_functions
     from irfuzz.ir.input_defaults import at_defaults
     from irfuzz.report.command_reports import coverage as report
+    from irfuzz.report.command_reports import coverage_page
     from irfuzz.search.coverage.coverable_call_space import load
     from irfuzz.search.coverage.fusion_coverage import Fusions
     from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
@@ -91,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     for problem in problems:
         print(f"irfuzz: skipped: {one_line(problem)}", file=sys.stderr)
     if page is not None:
-        save_file(report.as_html(coverage, curve, fusions).encode(), page)
+        save_file(coverage_page.as_html(coverage, curve, fusions).encode(), page)
     if args.json:
         print(json.dumps(report.as_json(coverage, curve, len(problems), fusions, levels=levels)))
     else:
@@ -131,6 +137,7 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     from irfuzz.campaign.monitoring.coverage_across_jobs import coverage_of, curve_of, fusions_of, lines_of, passes_of
     from irfuzz.frontends.onnx_file import save_file
     from irfuzz.report.command_reports import coverage as report
+    from irfuzz.report.command_reports import coverage_page
     from irfuzz.search.coverage.operator_call_coverage import CRITERIA
     from irfuzz.store.database import Database
 
@@ -146,7 +153,7 @@ def _campaign(args: argparse.Namespace, page: Path | None) -> int:
     ]
     if page is not None:
         times = [row[0] for row in rows]
-        save_file(report.as_html(coverage, curve, fusions, lines, times).encode(), page)
+        save_file(coverage_page.as_html(coverage, curve, fusions, lines, times).encode(), page)
     if args.json:
         print(json.dumps(report.as_json(coverage, curve, 0, fusions, lines, passes=passes)))
     else:

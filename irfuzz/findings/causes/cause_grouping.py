@@ -6,6 +6,7 @@ evidence says so: two causes in one group hide a bug, one cause in two groups co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -44,7 +45,8 @@ class Cause:
         symptom: what is wrong.
         by: optimiser passes that make it, or ``kernel``, ``compilation``, ``tool``; empty if it was not looked for.
         passes: ``by`` names passes.
-        words: what the component said, normalised; empty for wrong outputs.
+        words: what the component said, normalised; the rule that is broken by what it should have refused; empty for
+            wrong outputs.
         kinds: how a wrong type or shape stands to the right one (``kind_relation``).
         operators: that the wrong output depends on.
         attributes: of them that are not at their defaults.
@@ -77,13 +79,14 @@ class Cause:
             program: best made small, for all that computes the output counts as taking part.
             needs: conditions without which the fault does not show.
         """
+        rule = verdict.rule if verdict.symptom is Symptom.LENIENCY else ""
         told = verdict.symptom in BY_MESSAGE
         return cls(
             target=verdict.target.partition(":")[0] if verdict.passes else verdict.target,
             symptom=verdict.symptom,
             by=verdict.pass_text or verdict.place,
             passes=bool(verdict.passes),
-            words=normalise_message(verdict.message, names_of(program)) if told else "",
+            words=normalise_message(verdict.message, names_of(program)) if told else rule,
             kinds=relation_of(verdict),
             operators=tuple(operators_of(verdict, program)),
             attributes=tuple(odd_attributes(verdict, program)),
@@ -142,6 +145,8 @@ class Cause:
             return self.words == other.words and self.operators == other.operators
         if self.symptom in BY_MESSAGE or other.symptom in BY_MESSAGE:
             return False
+        if other.symptom is Symptom.LENIENCY and self.symptom in VALUES | KINDS:
+            return self._misreads_what_breaks(other)
         if {self.symptom, other.symptom} <= KINDS and self.kinds == other.kinds and self.kinds in _WRAPPED:
             # Hardly anything makes a sequence of a value; one operator that both have may only give it.
             few, many = sorted(({*self.operators}, {*other.operators}), key=len)
@@ -161,6 +166,12 @@ class Cause:
     @property
     def _place(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return self.operators, self.attributes
+
+    def _misreads_what_breaks(self, other: Cause) -> bool:
+        """Whether what is wrong with an attribute runs what breaks a rule of that attribute: it does not look at it."""
+        names = {name.partition(".")[2] for name in self.attributes}
+        known = bool(names) and self.operators == other.operators and {*self.attributes} <= {*other.attributes}
+        return known and bool(names & {*re.findall(r"\w+", other.words)})
 
     def _needs_the_same(self, other: Cause) -> bool:
         return bool(self.needs) and self.needs == other.needs

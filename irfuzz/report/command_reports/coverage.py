@@ -1,26 +1,19 @@
-"""Coverage of a set of models as a table for people, as JSON, and as a page with its growth."""
+"""Coverage of a set of models as a table for people and as JSON."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irfuzz.execute.onnxruntime_passes import excluded
-from irfuzz.report.pages.html_elements import Markup, element, together
 from irfuzz.search.coverage.coverable_call_space import LEFT_OUT_KINDS, left_out
 from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
-from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage, Share
+from irfuzz.search.coverage.operator_call_coverage import Coverage
 from irfuzz.search.coverage.pass_coverage import PassCoverage
 from irfuzz.spec import load_specs
 
 SCHEMA = 1
-WIDTH, HEIGHT = 640, 320
-TOPS = (0.01, 0.02, 0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
-"""Shares at which the curves' scale may end."""
-
-COLOURS = {"input": "#1f77b4", "parameter": "#d62728", "sequence": "#2ca02c"}
 
 Lines = Mapping[str, tuple[int, int]]
 """Of the Python code of components by package: how many lines ran, of how many."""
@@ -153,83 +146,3 @@ def passes_json(passes: PassCoverage) -> dict[str, Any]:
         }
         for version, share in passes.shares().items()
     }
-
-
-def as_html(
-    coverage: Coverage,
-    curve: Curve,
-    fusions: Fusions,
-    python: Lines | None = None,
-    times: Sequence[float] | None = None,
-) -> str:
-    """One page with the curve of each criterion over the models, or over times, that needs nothing else.
-
-    Args:
-        coverage: of the calls in the models, for the table.
-        curve: the shares after each model.
-        fusions: for the table.
-        python: lines of the components' Python code, for the table.
-        times: of the points of the curve, one each; they are spread evenly if omitted.
-    """
-    most = max((share for _, shares in curve for share in shares.values()), default=0.0)
-    top = next(share for share in TOPS if share >= min(most, 1.0))
-    lines = [
-        f'<line x1="0" x2="{WIDTH}" y1="{y}" y2="{y}" stroke="#ddd"/>'
-        f'<text x="{WIDTH + 6}" y="{y + 4}" font-size="12">{100 * top * part / 4:.3g}%</text>'
-        for part in range(5)
-        for y in (HEIGHT - part * HEIGHT // 4,)
-    ]
-    places = range(len(curve)) if times is None else times
-    first, last = (places[0], places[-1]) if curve else (0, 0)
-    for name in CRITERIA:
-        points = " ".join(
-            f"{(place - first) / ((last - first) or 1) * WIDTH:.1f},{HEIGHT - shares[name] / top * HEIGHT:.1f}"
-            for place, (_, shares) in zip(places, curve, strict=True)
-        )
-        lines.append(f'<polyline fill="none" stroke="{COLOURS[name]}" stroke-width="2" points="{points}"/>')
-    if curve:
-        lines.append(f'<text x="0" y="{HEIGHT + 18}" font-size="12">{html.escape(curve[0][0])}</text>')
-        end = html.escape(curve[-1][0])
-        lines.append(f'<text x="{WIDTH}" y="{HEIGHT + 18}" font-size="12" text-anchor="end">{end}</text>')
-    rows = "\n".join(
-        f"<tr><td>{html.escape(name)}</td><td>{s.covered}</td><td>{s.total}</td><td>{s.ratio:.1%}</td></tr>"
-        for name, s in (coverage.shares() | fusions.labelled()).items()
-    )
-    rows += "".join(
-        f"\n<tr><td>Python lines of {html.escape(name)}</td><td>{ran}</td><td>{of}</td>"
-        f"<td>{ran / max(of, 1):.1%}</td></tr>"
-        for name, (ran, of) in (python or {}).items()
-    )
-    legend = " ".join(f'<span style="color:{COLOURS[name]}">layer {name}</span>' for name in CRITERIA)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Coverage of {coverage.programs} models</title></head>
-<body style="font-family: sans-serif"><h1>Coverage of {coverage.programs} models</h1>
-<table><tr><th>criterion</th><th>covered</th><th>of</th><th>share</th></tr>
-{rows}
-</table>
-<p>Share {"after each model" if times is None else "over time"}: {legend}</p>
-<svg viewBox="-4 -8 {WIDTH + 50} {HEIGHT + 34}" width="{WIDTH + 50}" height="{HEIGHT + 34}">
-{chr(10).join(lines)}
-</svg>
-{_operator_table(coverage)}</body></html>
-"""
-
-
-def _operator_table(coverage: Coverage) -> Markup:
-    """Each operator by the criteria that count it, the least covered first."""
-    heads = ("operator", "input", "of", "parameter", "of", "share")
-    rows = sorted(coverage.by_operator().items(), key=lambda row: (_together(row[1]), row[0]))
-    lines = (
-        element(
-            "tr",
-            *(element("td", cell) for cell in (op, i.covered, i.total, p.covered, p.total, f"{_together((i, p)):.1%}")),
-        )
-        for op, (i, p) in rows
-    )
-    head = element("tr", *(element("th", text) for text in heads))
-    return together(element("h2", "Operators by criteria"), element("table", head, *lines))
-
-
-def _together(shares: tuple[Share, Share]) -> float:
-    """What part of both is covered."""
-    return sum(share.covered for share in shares) / max(1, sum(share.total for share in shares))

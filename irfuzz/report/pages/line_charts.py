@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from irfuzz.report.pages.html_elements import Markup, element
@@ -18,7 +18,7 @@ POINTS = 240
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One quantity over time.
+    """One quantity over time, or over what is counted instead.
 
     Attributes:
         name: for the legend.
@@ -29,7 +29,23 @@ class Curve:
     points: Sequence[tuple[float, float]]
 
 
-def line_chart(title: str, curves: Sequence[Curve], *, share: bool = False, steps: bool = False) -> Markup:
+def duration_text(seconds: float) -> str:
+    """A time for people: ``40 s``, ``12 min``, ``3.5 h``, ``2.1 d``."""
+    for size, unit in ((172800, "d"), (7200, "h"), (120, "min")):
+        if seconds >= size:
+            one = {"d": 86400, "h": 3600, "min": 60}[unit]
+            return f"{seconds / one:.3g} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def line_chart(
+    title: str,
+    curves: Sequence[Curve],
+    *,
+    share: bool = False,
+    steps: bool = False,
+    along: Callable[[float], str] = duration_text,
+) -> Markup:
     """A figure with curves over time, their scales, a legend if there are several, and their last values.
 
     Args:
@@ -37,12 +53,13 @@ def line_chart(title: str, curves: Sequence[Curve], *, share: bool = False, step
         curves: with a point each at least; those without are left out.
         share: they are parts of a whole, from 0 to 1, and are shown in per cent.
         steps: a quantity stays as it is until its next point.
+        along: how the scale of the points' first numbers is written.
     """
     drawn = [curve for curve in curves if curve.points]
     end = max((curve.points[-1][0] for curve in drawn), default=0.0) or 1.0
     top, ticks = _scale(max((y for curve in drawn for _, y in curve.points), default=0.0), share=share)
     parts = [_grid(tick / top, number_text(tick, share=share)) for tick in ticks]
-    parts += [_time(part, duration_text(part * end)) for part in (0.0, 0.5, 1.0)]
+    parts += [_time(part, along(part * end)) for part in (0.0, 0.5, 1.0)]
     for place, curve in enumerate(drawn):
         parts.append(element("path", d=_path(curve.points, end, top, steps=steps), class_=f"curve c{place}"))
         x, y = curve.points[-1]
@@ -50,7 +67,7 @@ def line_chart(title: str, curves: Sequence[Curve], *, share: bool = False, step
     told = "; ".join(f"{c.name}: {number_text(c.points[-1][1], share=share)}" for c in drawn) or "nothing yet"
     svg = element(
         "svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", class_="chart",
-        aria_label=f"{title} over {duration_text(end)}. At the end {told}",
+        aria_label=f"{title} over {along(end)}. At the end {told}",
     )  # fmt: skip
     return element("figure", element("figcaption", element("b", title), _legend(drawn, share=share)), svg)
 
@@ -87,15 +104,6 @@ def number_text(number: float, *, share: bool = False) -> str:
         if number >= size:
             return f"{number / (1e6 if unit == 'M' else 1e3):.3g}{unit}"
     return f"{number:,.0f}" if number == int(number) else f"{number:.3g}"
-
-
-def duration_text(seconds: float) -> str:
-    """A time for people: ``40 s``, ``12 min``, ``3.5 h``, ``2.1 d``."""
-    for size, unit in ((172800, "d"), (7200, "h"), (120, "min")):
-        if seconds >= size:
-            one = {"d": 86400, "h": 3600, "min": 60}[unit]
-            return f"{seconds / one:.3g} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _scale(highest: float, *, share: bool) -> tuple[float, list[float]]:

@@ -185,6 +185,17 @@ class Coverage:
             found[op] = inputs, Share(counts["parameter"][op], size)
         return found
 
+    def feeding(self) -> dict[str, tuple[list[str], int]]:
+        """Layer sequence coverage of each operator that can be fed.
+
+        Returns:
+            By name: the operators that were seen to feed it, sorted, and how many of the space can.
+        """
+        found = {op: ([], most) for op, most in sorted(Counter(op for _, op in self._space.sequences).items())}
+        for producer, consumer in sorted(self._named["sequence"]):
+            found[consumer][0].append(producer)
+        return found
+
     def _node(self, program: ProgramView, node: ir.Node) -> None:
         op = node.op_type
         inputs = node.inputs

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from irfuzz.report.command_reports.coverage_page import as_html
 from irfuzz.report.command_reports.finding_list import ListedFinding, entries
 from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.report.pages.html_elements import element
@@ -17,6 +18,9 @@ from irfuzz.report.pages.line_charts import Curve
 from irfuzz.report.pages.page_frame import PageAssets, page
 from irfuzz.report.pages.program_graph import NodeMark, graph_data, graph_view
 from irfuzz.report.pages.site_files import INDEX, write_finding_page, write_site
+from irfuzz.search.coverage.coverable_call_space import SCHEMA, load
+from irfuzz.search.coverage.fusion_coverage import Fusions
+from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
 from irfuzz.store.finding_sightings import Sightings
 from tests.report.pages.conftest import HOSTILE, SIZES, finding, layers, tangle
 
@@ -210,3 +214,30 @@ def test_blocks_and_neighbourhoods_open_on_demand(large: dict[str, Path], opened
     tab.locator(".graph-found button").first.click()
     assert "n4321" in tab.locator(".graph-panel").text_content()
     assert complaints == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_of_coverage_draws_what_every_operator_covers(
+    tmp_path: Path, opened: Open, axe: str, screenshots: Path, size: tuple[int, int]
+) -> None:
+    space = load(17)
+    coverage = Coverage(space)
+    ranks = [[op, "rank", rank] for op, one in space.operators.items() for rank in sorted(one.ranks)[: len(op) % 3 + 1]]
+    pairs = [list(pair) for pair in sorted(space.sequences)[::7]]
+    named = {"input": ranks, "parameter": [], "sequence": pairs}
+    coverage.absorb({"schema": SCHEMA, "opset": 17, "programs": 90, "named": named, "several": []})
+    path = tmp_path / "coverage.html"
+    curve = [(f"{n}.onnx", dict.fromkeys(CRITERIA, n / 200)) for n in range(1, 91)]
+    path.write_text(as_html(coverage, curve, Fusions()))
+    tab, complaints, seconds = opened(path, size)
+    assert complaints == []
+    assert seconds < SECONDS
+    assert tab.evaluate("document.documentElement.scrollWidth") <= size[0]
+    worst = tab.locator("svg.canvas .node.warning.chosen > .box").bounding_box()
+    view = tab.locator("svg.canvas").bounding_box()
+    assert view["x"] <= worst["x"] <= view["x"] + view["width"]
+    assert view["y"] <= worst["y"] <= view["y"] + view["height"]
+    tab.screenshot(path=screenshots / f"coverage-{size[0]}.png", full_page=True)
+    tab.evaluate(axe)
+    found = tab.evaluate("axe.run()")["violations"]
+    assert [(v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")] == []
