@@ -229,7 +229,7 @@ class ComponentWorker:
         targets = asked.targets
         try:
             results = answered(reply, targets)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             text = f"unreadable answer: {type(error).__name__}: {error}"
             results = [RunResult(t, Stage.RUN, Exit.PROTOCOL, error=text[:500], seconds=reply.seconds) for t in targets]
         if isinstance(self.adapter, ToolAdapter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,12 +12,14 @@ from irfuzz.execute.adapters import tensor_packing
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.isolate import Reply
 
-_MARK = re.compile(r"^irfuzz-at (\d+) (\w+)\n?", re.MULTILINE)
+_MARK = re.compile(rf"^irfuzz-at (\d{{1,9}}) ({'|'.join(Stage)})\n?", re.MULTILINE)
 _FRAME = re.compile(r'^  File "([^"\n]+)", line \d+ in (\S+)', re.MULTILINE)
 _FRAMES = 3
 _OURS = ("/irfuzz/isolate/", "/irfuzz/execute/workers/")
 _LOG = 8000
 """Characters of a process's log that a result keeps."""
+_ERROR = 700
+"""Characters of what a target says; `first_line` of the workers keeps 500 behind the kind of an error."""
 _GAP = re.compile(r"not implemented for '|not (currently |yet )?(supported|implemented)", re.IGNORECASE)
 MEMORY = re.compile(r"bad_alloc|can(no|')t allocate memory|not enough memory", re.IGNORECASE)
 """How components say that memory ran out."""
@@ -49,7 +52,7 @@ def failed(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
         error = " in ".join(filter(None, (reply.signal, _stack(log)))) if reply.signal else reply.detail
     how = _raised(told) if reply.exit == "error" else _EXITS[reply.exit]
     return [
-        RunResult(target, stage, how, error=error[:500], log=log[-_LOG:], seconds=reply.seconds)
+        RunResult(target, stage, how, error=error[:_ERROR], log=log[-_LOG:], seconds=reply.seconds)
         if index == min(at, len(targets) - 1)
         else RunResult(target, Stage.IMPORT, Exit.OK, error="not run")
         for index, target in enumerate(targets)
@@ -81,7 +84,8 @@ def answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
         One for each target; outputs are unpacked, so that small types are those of ml_dtypes.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: the worker's answer is none that a handler may give.
+        KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError: the worker's answer is none that
+            a handler may give.
     """
     values: list[Any] = list(reply.values)
     results: list[RunResult] = []
@@ -94,15 +98,27 @@ def answered(reply: Reply, targets: Sequence[Target]) -> list[RunResult]:
                 Stage(status["stage"]),
                 Exit(status["exit"]),
                 outputs=tensor_packing.unpack(about, mine),
-                error=_told(target, Exit(status["exit"]), str(status.get("error", ""))),
-                log=str(status.get("log", "")),
-                seconds=float(status["seconds"]),
+                error=_told(target, Exit(status["exit"]), str(status.get("error", "")))[:_ERROR],
+                log=str(status.get("log", ""))[-_LOG:],
+                seconds=_seconds(status["seconds"]),
                 passes=tuple(map(str, status.get("passes", ()))),
             )
         )
     if values:
         raise ValueError(f"{len(values)} more values than outputs")
     return results
+
+
+def _seconds(said: Any) -> float:
+    """How long a run took.
+
+    Raises:
+        ValueError, TypeError: no clock can have said so.
+    """
+    seconds = float(said)
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"a run of {seconds} seconds")
+    return seconds
 
 
 def _told(target: Target, how: Exit, error: str) -> str:

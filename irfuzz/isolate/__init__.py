@@ -12,8 +12,9 @@ What every file relies on:
   ``error``, ``crash``, ``exited``, ``hang``, ``memory`` or ``protocol``. It raises ``StartError`` only if no request
   could ever work.
 * Nothing is pickled. Values travel as frames of JSON and raw bytes, and a length is checked before memory is taken.
-* The files that run on the other side (``zygote``, ``child``, ``sandbox``, ``transport``, ``linux``, ``line_tracer``)
-  need only Python 3.7, and numpy at most; they are loaded by path, since the component's interpreter has no irfuzz.
+* The files that run on the other side (``zygote``, ``child``, ``sandbox``, ``transport``, ``linux``, ``line_tracer``,
+  ``folder_removal``) need only Python 3.7, and numpy at most; they are loaded by path, since the component's
+  interpreter has no irfuzz.
 * Time is measured by the parent, without what the child waited for a processor, so that a busy machine makes no hangs.
 * All processes end with irfuzz, also after ``kill -9``. A worker belongs to one thread of one process.
 * If a reply comes with ``served > 0``, an earlier request may be the cause; ``fresh=True`` asks a new child.
@@ -23,10 +24,12 @@ The way through the files:
 * ``worker_spec_and_reply`` has what callers give and get: ``WorkerSpec``, ``Limits``, ``Reply``, ``Value``.
 * ``worker`` is the class that callers use; ``worker_pool`` has several of them by name.
 * ``zygote_client`` starts a zygote and forks children; ``zygote`` and ``child`` are the two processes themselves.
-* ``child_connection`` exchanges frames under a deadline and watches memory; ``transport`` encodes them.
+* ``child_connection`` exchanges frames and watches memory; ``request_deadline`` says until when, on a busy machine,
+  and ``transport`` encodes frames.
 * ``exit_classification`` makes a ``Reply`` of what happened; ``output_log`` keeps what the child printed.
 * ``stray_processes`` ends what outlives a zygote that was killed, in processes that adopt orphans, as jobs do.
-* ``scratch_folder`` makes folders that are removed with the process that holds them, or by the next campaign.
+* ``scratch_folder`` makes folders that are removed with the process that holds them, or by the next campaign;
+  ``folder_removal`` removes them whatever a child has made in them.
 * ``sandbox`` takes network, home and files from a process as far as the kernel allows; ``sandbox_report`` tells what
   holds here, and has what the user leaves to workers.
 * ``linux`` has the system calls that Python lacks, ``guard`` runs a whole command so that all of its processes end with

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import select
 import socket
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from irfuzz.isolate import linux, transport
 from irfuzz.isolate.output_log import OutputLog
+from irfuzz.isolate.request_deadline import RequestDeadline
 from irfuzz.isolate.worker_spec_and_reply import Limits
 from irfuzz.isolate.zygote_client import ZygoteClient
 
@@ -21,6 +22,9 @@ WATCH_SECONDS = 0.05
 """How often the memory of a child that has not answered yet is looked at."""
 CLOSING_SECONDS = 0.5
 """A closed socket mostly means that the child is dying; so long the news of its death is waited for."""
+
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+"""How half of a character (a surrogate) begins in JSON, escaped or not; whole ones beyond U+FFFF begin so, too."""
 
 Cause = Literal["died", "hang", "memory", "protocol"]
 
@@ -38,7 +42,7 @@ class ChildConnection:
     """The parent's side of one child."""
 
     __slots__ = (
-        "_deadline", "_delays", "_memory", "_place", "_poll", "_reader", "_seconds", "_statm", "_zygote", "cwd", "log",
+        "_deadline", "_memory", "_place", "_poll", "_reader", "_seconds", "_statm", "_zygote", "cwd", "log",
         "pid", "served", "sock", "warm",
     )  # fmt: skip
 
@@ -55,8 +59,8 @@ class ChildConnection:
         self._zygote = zygote
         self._memory = limits.memory_bytes
         self._reader = transport.FrameReader(self._receive, limits.answer_bytes)
-        self._deadline = self._seconds = 0.0
-        self._delays: dict[int, int] = {}
+        self._seconds = 0.0
+        self._deadline = RequestDeadline()
         self._place = -1
         self.log = OutputLog(limits.log_bytes)
         self.sock, theirs = socket.socketpair()
@@ -106,9 +110,8 @@ class ChildConnection:
             LateAnswer: an answer to an earlier request came instead.
             ZygoteGone: the zygote died.
         """
-        self._deadline = time.monotonic() + seconds
+        self._deadline.begin(seconds)
         self._seconds = seconds
-        self._delays = {}
         self._place = -1
         self.log.rewind()
         if many:
@@ -119,7 +122,8 @@ class ChildConnection:
             answered, meta, body = self._reader.read()
             if answered != number:
                 raise _wrong_request(answered, number)
-            return transport.decode(meta, body)
+            message, values = transport.decode(meta, body)
+            return _without_surrogates(message, meta), values
         except transport.Trailing as error:
             if error.request_id < number:
                 raise _wrong_request(error.request_id, number) from error
@@ -155,7 +159,7 @@ class ChildConnection:
         """Until the socket can be used; the poll flags."""
         mine = self.sock.fileno()
         while True:
-            left = self._deadline - time.monotonic()
+            left = self._deadline.left()
             if left <= 0 and not self._went_on() and not self._was_kept_waiting():
                 raise ChildEnded("hang", "")
             ready = dict(self._poll.poll(math.ceil(min(max(left, 0.0), WATCH_SECONDS) * 1000)))
@@ -181,24 +185,23 @@ class ChildConnection:
         if self._place < 0 or (place := self.place()) == self._place:
             return False
         self._place = place
-        self._deadline = time.monotonic() + self._seconds
+        self._deadline.begin(self._seconds)
         return True
 
     def _was_kept_waiting(self) -> bool:
-        """Whether other processes kept the child from running since the last look, which puts its deadline off."""
-        now: dict[int, int] = {}
-        for pid in (self.pid, *linux.descendants(self.pid)):
-            now |= linux.delays(pid)
-        longest = max((delay - self._delays.get(task, delay) for task, delay in now.items()), default=0) / 1e9
-        self._delays = now
-        self._deadline += longest
-        return self._deadline > time.monotonic()
+        """Whether the child has time left, now that it was looked what others kept it from."""
+        self._deadline.look((self.pid, *self._below()))
+        return self._deadline.left() > 0
+
+    def _below(self) -> list[int]:
+        """Processes that the child started, those among them that its zygote adopted."""
+        return [pid for pid in linux.descendants(self._zygote.pid) if pid != self.pid]
 
     def _watch_memory(self) -> None:
         if self._memory is None:
             return
         used = self.memory()
-        for pid in linux.descendants(self.pid):
+        for pid in self._below():
             used += max(0, linux.resident(pid) - self._zygote.resident)
         if used > self._memory:
             raise ChildEnded("memory", f"held {used >> 20} MiB more than at its start")
@@ -221,6 +224,26 @@ class ChildConnection:
         if self._statm >= 0:
             os.close(self._statm)
             self._statm = -1
+
+
+def _without_surrogates(message: dict[str, Any], meta: bytes) -> dict[str, Any]:
+    """A message in which halves of characters, which no database or file takes, are replaced by U+FFFD.
+
+    Args:
+        message: what ``meta`` says.
+        meta: its JSON; a message in whose JSON no half can stand is returned as it is.
+    """
+    return _cleaned(message) if _HALF.search(meta) else message
+
+
+def _cleaned(item: Any) -> Any:
+    if isinstance(item, str):
+        return item.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(item, list):
+        return [_cleaned(one) for one in item]
+    if isinstance(item, dict):
+        return {_cleaned(name): _cleaned(one) for name, one in item.items()}
+    return item
 
 
 def _wrong_request(answered: int, number: int) -> Exception:

@@ -103,17 +103,26 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def delays(pid: int) -> dict[int, int]:
-    """Nanoseconds that each thread of a process was ready to run and had no processor, by thread; empty if unknown.
+def processor_times(pid: int) -> dict[int, tuple[int, int]]:
+    """How long each thread of a process ran, and was ready to run and had no processor, by thread; empty if unknown.
 
-    They are counted since the thread began (the second number of ``schedstat``).
+    In nanoseconds since the thread began (the first two numbers of ``schedstat``).
     """
-    found: dict[int, int] = {}
+    found: dict[int, tuple[int, int]] = {}
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(OSError, IndexError):
-                found[int(task.name)] = int((task / "schedstat").read_bytes().split()[1])
+            with contextlib.suppress(OSError, ValueError):
+                ran, waited, _ = map(int, (task / "schedstat").read_bytes().split())
+                found[int(task.name)] = ran, waited
     return found
+
+
+def is_ready(task: int) -> bool:
+    """Whether a thread has a processor, or waits for nothing else."""
+    try:
+        return Path(f"/proc/{task}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"R"
+    except (OSError, IndexError):
+        return False
 
 
 def data_size() -> int:

@@ -19,7 +19,7 @@ class OutputLog:
 
     Parent and child share one file offset, so that the parent may rewind before a request and sees afterwards how
     much was written, at no cost for the child and without draining a pipe. A sealed file cannot grow: gigabytes of
-    output fail at once instead of filling a disk.
+    output fail at once instead of filling a disk. Nobody adds a seal, or a child could keep its parent from writing.
     """
 
     __slots__ = ("_size", "fd")
@@ -29,7 +29,7 @@ class OutputLog:
         self._size = START + (size if allowed is None else max(0, min(size, allowed - START)))
         self.fd = os.memfd_create("irfuzz-log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.fd, self._size)
-        fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
+        fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
         self.rewind()
 
     def rewind(self) -> None:

@@ -55,8 +55,12 @@ _CHANGES = _WRITE_FILE | sum(1 << bit for bit in range(4, 14))
 _SCOPES = 0b11
 """Sockets with abstract names, and signals, end at the sandbox (version 6 of Landlock)."""
 
-_MACHINES = {"x86_64": (0xC000003E, 317, 41), "aarch64": (0xC00000B7, 277, 198), "riscv64": (0xC00000F3, 277, 198)}
-"""``AUDIT_ARCH``, and the numbers of ``seccomp`` and ``socket``, by machine."""
+_MACHINES = {
+    "x86_64": (0xC000003E, 317, 41, 302),
+    "aarch64": (0xC00000B7, 277, 198, 261),
+    "riscv64": (0xC00000F3, 277, 198, 261),
+}
+"""``AUDIT_ARCH``, and the numbers of ``seccomp``, ``socket`` and ``prlimit64``, by machine."""
 _IO_URING_SETUP = 425
 _X32 = 0x40000000
 
@@ -84,7 +88,7 @@ def confine_zygote(folder: str, allowed: Sequence[str]) -> dict[str, str]:
 
 
 def confine_child(writable: Sequence[str] | None) -> dict[str, str]:
-    """Let this process, and all that it starts from now on, change files below these paths only.
+    """Let this process, and all that it starts from now on, change files below these paths only, and no process.
 
     Args:
         writable: of ``writable_for``.
@@ -92,7 +96,10 @@ def confine_child(writable: Sequence[str] | None) -> dict[str, str]:
     Returns:
         As ``confine_zygote``.
     """
-    how = "" if writable is None else _read_only_but(writable)
+    if writable is None:
+        return {}
+    how = _read_only_but(writable)
+    _keep_limits_of_others()
     return {"files": how} if how else {}
 
 
@@ -187,22 +194,68 @@ def _refuse_internet_sockets() -> bool:
     """
     if platform.machine() not in _MACHINES:
         return False
-    audit, seccomp, making_a_socket = _MACHINES[platform.machine()]
-    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06  # a word; jumps by a constant; return
+    audit, seccomp, making_a_socket, _ = _MACHINES[platform.machine()]
     program = [
-        (load, 0, 0, 4),  # the architecture
-        (equal, 0, 7, audit),
-        (load, 0, 0, 0),  # the call's number
-        (at_least, 5, 0, _X32),
-        (equal, 4, 0, _IO_URING_SETUP),  # which makes sockets, too
-        (equal, 0, 4, making_a_socket),
-        (load, 0, 0, 16),  # the socket's family
-        (equal, 2, 0, socket.AF_UNIX),
-        (equal, 1, 2, socket.AF_NETLINK),
-        (give, 0, 0, 0x00050000 | errno.ENOSYS),
-        (give, 0, 0, 0x7FFF0000),  # allowed
-        (give, 0, 0, 0x00050000 | errno.EPERM),
+        (_LOAD, 0, 0, 4),  # the architecture
+        (_EQUAL, 0, 7, audit),
+        (_LOAD, 0, 0, 0),  # the call's number
+        (_AT_LEAST, 5, 0, _X32),
+        (_EQUAL, 4, 0, _IO_URING_SETUP),  # which makes sockets, too
+        (_EQUAL, 0, 4, making_a_socket),
+        (_LOAD, 0, 0, 16),  # the socket's family
+        (_EQUAL, 2, 0, socket.AF_UNIX),
+        (_EQUAL, 1, 2, socket.AF_NETLINK),
+        _MISSING,
+        _ALLOWED,
+        _REFUSED,
     ]
+    return _filter_calls(program, seccomp)
+
+
+def _keep_limits_of_others() -> None:
+    """Have the kernel refuse, with EPERM, that this process sets limits of another one, as of its open files.
+
+    The kernel allows that among processes of one user, and no other part of the sandbox sees it.
+    """
+    if platform.machine() not in _MACHINES:
+        return
+    audit, seccomp, _, setting_limits = _MACHINES[platform.machine()]
+    program = [
+        (_LOAD, 0, 0, 4),  # the architecture
+        (_EQUAL, 0, 9, audit),
+        (_LOAD, 0, 0, 0),  # the call's number
+        (_AT_LEAST, 7, 0, _X32),
+        (_EQUAL, 0, 7, setting_limits),
+        (_LOAD, 0, 0, 16),  # whose
+        (_EQUAL, 5, 0, 0),  # its own
+        (_LOAD, 0, 0, 32),  # where the new limit stands, in two halves: nowhere if it only asks
+        (_EQUAL, 0, 4, 0),
+        (_LOAD, 0, 0, 36),
+        (_EQUAL, 1, 2, 0),
+        _MISSING,
+        _ALLOWED,
+        _REFUSED,
+    ]
+    _filter_calls(program, seccomp)
+
+
+_LOAD, _EQUAL, _AT_LEAST, _GIVE = 0x20, 0x15, 0x35, 0x06
+"""Codes of a filter: load a word of the call; jump as it equals a constant, or is at least it; return."""
+_MISSING = (_GIVE, 0, 0, 0x00050000 | errno.ENOSYS)
+_ALLOWED = (_GIVE, 0, 0, 0x7FFF0000)
+_REFUSED = (_GIVE, 0, 0, 0x00050000 | errno.EPERM)
+
+
+def _filter_calls(program: Sequence[tuple[int, int, int, int]], seccomp: int) -> bool:
+    """Have the kernel run a filter before each system call of this process.
+
+    Args:
+        program: code, how many rows to skip if it holds and if not, and a constant.
+        seccomp: number of that system call.
+
+    Returns:
+        Whether it does.
+    """
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *row) for row in program))
     pointed = _Program(len(program), ctypes.addressof(code))
     with contextlib.suppress(OSError):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Self
+
+from irfuzz.isolate.folder_removal import remove_folder
 
 PREFIX = "irfuzz-"
 """How names of these folders begin."""
@@ -55,7 +56,7 @@ class ScratchFolder:
 
     def close(self) -> None:
         """Remove the folder with all that is in it; may be called twice."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_folder(self.path)
         self.release()
 
     def release(self) -> None:
@@ -85,8 +86,9 @@ def remove_abandoned(place: Path | None = None) -> list[Path]:
             if not name.startswith(PREFIX):
                 continue
             with contextlib.suppress(OSError), _held(name, root):
-                shutil.rmtree(name, dir_fd=root)
-                removed.append(place / name)
+                remove_folder(name, dir_fd=root)
+                if not (place / name).exists():
+                    removed.append(place / name)
     finally:
         os.close(root)
     return removed

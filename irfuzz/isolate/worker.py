@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from irfuzz import stop_request
 from irfuzz.errors import InternalError
 from irfuzz.isolate import exit_classification, linux, transport
 from irfuzz.isolate.child_connection import ChildConnection, ChildEnded, LateAnswer
+from irfuzz.isolate.folder_removal import remove_folder
 from irfuzz.isolate.worker_spec_and_reply import Limits, Reply, StartError, Value, WorkerSpec
 from irfuzz.isolate.zygote_client import ZygoteClient, ZygoteGone
 
@@ -303,7 +303,7 @@ class Worker:
                 self._zygote.kill(dump=False)
         except ZygoteGone:
             lost = True
-        shutil.rmtree(line.cwd, ignore_errors=True)
+        remove_folder(line.cwd)
         if lost:
             self._destroy()
 

@@ -21,7 +21,6 @@ import importlib.util  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
 import select  # noqa: E402
-import shutil  # noqa: E402
 import signal  # noqa: E402
 import socket  # noqa: E402
 import traceback  # noqa: E402
@@ -63,6 +62,7 @@ class Zygote:
         self.control = control
         self.setup = setup
         self.linux: Any = _load("irfuzz_isolate_linux", _HERE + "/linux.py")
+        self.removal: Any = _load("irfuzz_isolate_folder_removal", _HERE + "/folder_removal.py")
         self.sandbox: Any = _load("irfuzz_isolate_sandbox", _HERE + "/sandbox.py")
         self.parent = os.getppid()
         self.child: int | None = None
@@ -80,7 +80,7 @@ class Zygote:
     def leave(self) -> None:
         """End everything below and this process; remove the scratch folder. Never returns."""
         self.linux.end_all_children(KILL_SECONDS)
-        shutil.rmtree(self.setup["scratch"], ignore_errors=True)
+        self.removal.remove_folder(self.setup["scratch"])
         os._exit(0)
 
     def watch_parent(self) -> None:

@@ -155,6 +155,11 @@ class ZygoteClient:
         env.update(self._spec.env)
         return env
 
+    @property
+    def pid(self) -> int:
+        """Process id of the zygote."""
+        return self._process.pid
+
     def ready(self) -> None:
         """Wait until everything is imported; returns at once if it is.
 

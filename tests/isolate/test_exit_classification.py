@@ -71,7 +71,11 @@ def test_an_answer_counts_up_to_the_limit(memory: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [{}, {**OK, "seconds": 1}, {**OK, "response": None}, {"exit": "odd", "seconds": 0.5}]
+    "message",
+    [
+        *({}, {**OK, "seconds": 1}, {**OK, "response": None}, {"exit": "odd", "seconds": 0.5}),
+        *({**OK, "seconds": seconds} for seconds in (float("nan"), float("inf"), -0.1)),
+    ],
 )
 def test_what_is_no_answer_breaks_the_protocol(message: dict[str, object]) -> None:
     with pytest.raises(ChildEnded):

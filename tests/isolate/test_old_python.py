@@ -16,7 +16,8 @@ from irfuzz.isolate import Limits, Worker, WorkerSpec
 HERE = Path(irfuzz.__file__).parent
 VERSION = ".".join(map(str, OLDEST))
 READ_THERE = [
-    *(HERE / "isolate" / f"{name}.py" for name in ("child", "line_tracer", "linux", "sandbox", "transport", "zygote")),
+    *(HERE / "isolate" / f"{name}.py" for name in ("child", "folder_removal", "line_tracer", "linux", "sandbox")),
+    *(HERE / "isolate" / f"{name}.py" for name in ("transport", "zygote")),
     *sorted((HERE / "execute" / "workers").rglob("*.py")),
     *sorted((HERE / "export" / "keras" / "support").glob("*.py")),
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import resource
 import socket
 import subprocess
 import sys
@@ -133,6 +135,14 @@ def test_other_processes_get_no_signal(kept: Worker) -> None:
         assert kept.call({"do": "kill", "pid": os.getpid()}).response["type"] == "PermissionError"
         assert other.poll() is None
         other.kill()
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64", "riscv64"), reason="no filter for this machine")
+def test_limits_of_other_processes_stay_as_they_are(kept: Worker) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for pid in (os.getpid(), os.getppid()):
+        assert kept.call({"do": "limit", "pid": pid}).response["type"] == "PermissionError"
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
 
 
 def test_the_user_may_leave_all_workers_what_they_want(

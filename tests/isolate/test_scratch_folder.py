@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,18 @@ if len(sys.argv) > 1:
 print(folder.path, flush=True)
 time.sleep(60)
 """
+
+
+def test_what_may_never_change_is_removed_too(place: Path) -> None:
+    folder = ScratchFolder("test")
+    (folder.path / "sub").mkdir()
+    (folder.path / "sub" / "file").write_text("x")
+    chattr = shutil.which("chattr") or "false"
+    if subprocess.run([chattr, "+i", folder.path / "sub" / "file", folder.path / "sub"], check=False).returncode:
+        folder.close()
+        pytest.skip("no file can be marked immutable here")
+    folder.close()
+    assert not any(place.iterdir())
 
 
 @pytest.fixture
@@ -171,3 +184,17 @@ def test_a_worker_that_hangs_in_an_import_is_closed_at_once(place: Path) -> None
         began = time.monotonic()
     assert time.monotonic() - began < 3
     assert list(place.iterdir()) == []
+
+
+def test_a_folder_is_removed_however_deep_a_child_has_made_it(place: Path, many: WorkerSpec) -> None:
+    outside = place.parent / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    with Worker(many) as worker:
+        assert worker.call({"do": "dig", "levels": 2000, "outside": str(outside)}).exit == "ok"
+        assert worker.call({"do": "exit", "hard": True, "code": 3}).exit == "exited"
+        (scratch,) = place.iterdir()
+        assert sorted(one.name for one in scratch.iterdir()) == [LOCK, "home"]  # that of the child is gone
+        assert worker.call({"do": "dig", "levels": 2000, "outside": str(outside)}).exit == "ok"
+    assert not any(place.iterdir())
+    assert (outside / "kept").read_text() == "x"

@@ -151,6 +151,14 @@ def test_waiting_for_a_processor_is_not_hanging(worker: Worker) -> None:
     assert reply.seconds > 0.6  # it did wait
 
 
+def test_what_a_child_takes_from_itself_is_no_wait_for_a_processor(worker: Worker) -> None:
+    good(worker)
+    cores = len(os.sched_getaffinity(0))
+    reply = ask(worker, "spin", processes=12 * cores, seconds=0.5)
+    assert reply.exit == "hang"
+    good(worker)
+
+
 def test_a_request_that_nobody_reads(worker: Worker) -> None:
     stat = Path("/proc", str(ask(worker, "stop_later").response["pid"]), "stat")
     end = time.monotonic() + 20
@@ -367,3 +375,14 @@ def good_folder(worker: Worker) -> str:
     reply = ask(worker, "touch")
     assert reply.exit == "ok"
     return reply.response["cwd"]
+
+
+def test_a_child_cannot_keep_its_parent_from_writing_into_the_log(worker: Worker) -> None:
+    refused = ask(worker, "seal")
+    assert (refused.exit, refused.error["type"]) == ("error", "PermissionError")
+    assert [reply.exit for reply in worker.call_all([({"do": "echo"}, []), ({"do": "echo"}, [])])] == ["ok", "ok"]
+
+
+def test_halves_of_characters_never_arrive(worker: Worker) -> None:
+    assert ask(worker, "halves", raises=False).response == {"\ufffd": ["\ufffd", "\U0001f600"]}
+    assert ask(worker, "halves", raises=True).detail == "ValueError: half \ufffd of a character"

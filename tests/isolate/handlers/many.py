@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import shutil
 import signal
@@ -297,4 +298,45 @@ def do_leave(request, values):
     os.chdir("/")
     if request["removes"]:
         shutil.rmtree(own)
+    return {}, []
+
+
+def do_spin(request, values):
+    """Processes and threads of its own that take the processors from one another, for ever."""
+    for orphan in range(request["processes"]):
+        pid = os.fork()
+        if pid == 0:
+            if orphan % 2 and os.fork():  # the zygote adopts every second one
+                os._exit(0)
+            while True:
+                pass
+    while True:
+        pass
+
+
+def do_seal(request, values):
+    """Try to have nobody write into the log any more, its parent included."""
+    fcntl.fcntl(2, fcntl.F_ADD_SEALS, 0x8)  # F_SEAL_WRITE
+    return {}, []
+
+
+def do_halves(request, values):
+    """Texts that no file takes."""
+    if request["raises"]:
+        raise ValueError("half \ud800 of a character")
+    return {"\udfff": ["\ud800", "\U0001f600"]}, []
+
+
+def do_dig(request, values):
+    """Folders in one another, which nobody may enter."""
+    here = Path.cwd()
+    Path("closed/inner").mkdir(parents=True)
+    Path("closed/inner/file").write_text("x")
+    Path("closed").chmod(0)
+    Path("link").symlink_to(request["outside"])
+    for _ in range(request["levels"]):
+        Path("d").mkdir()
+        os.chdir("d")
+    Path("file").write_text("x")
+    os.chdir(here)
     return {}, []

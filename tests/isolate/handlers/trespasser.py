@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -73,6 +74,14 @@ def do_shell(request):
 
 def do_kill(request):
     os.kill(request["pid"], signal.SIGTERM)
+
+
+def do_limit(request):
+    which = resource.RLIMIT_NOFILE
+    own = resource.getrlimit(which)[1]
+    resource.setrlimit(which, (own, own))  # of itself
+    resource.prlimit(request["pid"], which)  # only asked
+    resource.prlimit(request["pid"], which, (1, 1))
 
 
 def do_move_within(request):
