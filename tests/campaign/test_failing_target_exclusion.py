@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from irfuzz.campaign.targets.failing_target_exclusion import FAILURES, LONGEST, OTHERS, FailingTargets
+from irfuzz.campaign.targets.failing_target_exclusion import FAILURES, LONGEST, LOST, OTHERS, FailingTargets
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 
 pytestmark = pytest.mark.unit
@@ -38,6 +40,14 @@ def test_failures_of_several_kinds_add_up() -> None:
         assert failing.saw(ran((BAD, Exit.CRASH), *FINE)) == []
     assert failing.saw(ran((BAD, Exit.HANG), *FINE)) == []
     assert len(failing.saw(ran((BAD, Exit.HANG), *FINE))) == 1
+
+
+@pytest.mark.parametrize("end", FAILURES)
+def test_failures_that_take_long_are_enough_sooner(end: Exit) -> None:
+    failing = FailingTargets()
+    slow = [replace(ran((BAD, end))[0], seconds=LOST / 2), *ran(*FINE)]
+    assert failing.saw(slow) == []
+    assert [target for target, _ in failing.saw(slow)] == [BAD]
 
 
 @pytest.mark.parametrize("end", [Exit.OK, Exit.UNSUPPORTED])

@@ -19,6 +19,9 @@ FAILURES: Mapping[Exit, int] = {
 """After so many of a kind a target that never came back is set aside: a hang takes a thousand times as long as a run, a
 death a new process, and a refusal next to nothing. What a target has no kernel for is no failure."""
 
+LOST = 30.0
+"""Seconds of failures after which it is set aside as well: one that fills the memory or the disk first takes long."""
+
 OTHERS = 2
 """So many others must have come back by then, for with fewer nothing could be compared any more."""
 
@@ -63,7 +66,7 @@ class FailingTargets:
         if name in self._came_back or name in self._aside:
             return False
         self._failed[name] += 1
-        self._share[name] = self._share.get(name, 0.0) + 1 / FAILURES[result.exit]
+        self._share[name] = self._share.get(name, 0.0) + max(1 / FAILURES[result.exit], result.seconds / LOST)
         if self._share[name] < 1 - 1e-9 or len(self._came_back) < OTHERS:
             return False
         self._aside.add(name)
