@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from bisect import bisect
+from bisect import bisect, insort
 from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
@@ -14,6 +14,10 @@ from irfuzz.errors import InvalidProgram
 T = TypeVar("T")
 
 Draw = int | float
+
+
+COPIED = 1 << 12
+"""Items up to which they are copied to draw several of them; a range may be longer than memory."""
 
 
 class Choices:
@@ -120,8 +124,18 @@ class Choices:
 
         Each takes one draw, and ``items`` itself is not changed.
         """
-        left = list(items)
-        return [left.pop(self.index(len(left))) for _ in range(min(count, len(left)))]
+        if len(items) <= COPIED:
+            left = list(items)
+            return [left.pop(self.index(len(left))) for _ in range(min(count, len(left)))]
+        taken: list[int] = []  # in rising order; what is drawn counts those that are left
+        found: list[T] = []
+        for _ in range(min(count, len(items))):
+            place = self.index(len(items) - len(taken))
+            for one in taken:
+                place += one <= place
+            insort(taken, place)
+            found.append(items[place])
+        return found
 
     def boolean(self, probability: float = 0.5) -> bool:
         """Draw true with the given probability (0 to 1); the record holds 1 or 0."""

@@ -12,7 +12,13 @@ class UsageError(IrfuzzError):
 
 
 class InvalidProgram(IrfuzzError):
-    """A model cannot be taken in, or breaks a rule of ONNX. Exit code 2."""
+    """A model cannot be taken in, or breaks a rule of ONNX. Exit code 2.
+
+    Its message is one line, whatever names are in it.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.splitlines()))
 
 
 class SpecError(IrfuzzError):

@@ -57,3 +57,18 @@ def test_weights_decide_without_entering_the_record() -> None:
 def test_a_record_that_does_not_fit_is_refused(record: list[object]) -> None:
     with pytest.raises(InvalidProgram, match="trace"):
         Choices.from_record(record).integer(0, 10)  # type: ignore[arg-type]
+
+
+@given(st.integers(0, 2**64), st.integers(0, 20), st.integers(0, 20))
+def test_items_too_many_to_copy_are_drawn_as_few_are(seed: int, size: int, count: int) -> None:
+    copied, named = Choices.from_seed(seed), Choices.from_seed(seed)
+    expected = copied.sample(range(size), count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("irfuzz.choices.COPIED", -1)
+        assert named.sample(range(size), count) == expected
+    assert named.record == copied.record
+
+
+def test_a_range_longer_than_memory_is_drawn_from() -> None:
+    drawn = Choices.from_seed(1).sample(range(1, 2**62), 5)
+    assert len(set(drawn)) == 5

@@ -13,6 +13,7 @@ import onnx
 
 from irfuzz.choices import Choices
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.facts import TensorFact
 from irfuzz.ir.input_domain import MOST_ELEMENTS
 from irfuzz.ir.program import Program
 from irfuzz.ir.verifier import verify
@@ -347,8 +348,8 @@ def why_not_mutated(program: Program) -> str:
     """Why its versions or the size of its values forbid to mutate a program; empty if they do not.
 
     It must import the default domain at version ``MIN_OPSET`` or above. No input may have more than ``MOST_ELEMENTS``
-    elements, of which named sizes count as 1, and nothing that is computed, in bodies too, more than ``MOST_COMPUTED``.
-    No node may have more than ``MOST_OPERANDS`` inputs.
+    elements, of which named sizes and those of 0 count as 1, and nothing that is computed, in bodies too, more than
+    ``MOST_COMPUTED``. No node may have more than ``MOST_OPERANDS`` inputs.
     The answer is kept with the program until that is edited.
     """
     known: dict[object, str] = program.asked
@@ -364,7 +365,7 @@ def _forbidden(program: Program) -> str:
         return f"opset {program.opset} is below {MIN_OPSET}"
     for value in program.graph.inputs:
         fact = program.tensor(value)
-        count = math.prod(d for d in (fact.shape if fact else None) or () if isinstance(d, int))
+        count = _sides(fact)
         if count > MOST_ELEMENTS:
             return f"input {value.name!r} has {count} elements; at most {MOST_ELEMENTS} are made"
     for node in program.graph.all_nodes():
@@ -373,12 +374,17 @@ def _forbidden(program: Program) -> str:
     return _too_large(program, program.graph.all_nodes())
 
 
+def _sides(fact: TensorFact | None) -> int:
+    """The sizes that are known of a tensor, multiplied; without those of 0, since edits make others of them."""
+    return math.prod(d for d in (fact.shape if fact else None) or () if isinstance(d, int) and d)
+
+
 def _too_large(program: Program, nodes: Iterable[ir.Node]) -> str:
     """Which of some nodes computes more than ``MOST_COMPUTED`` elements; empty if none does."""
     for node in nodes:
         for value in node.outputs:
             fact = program.tensor(value)
-            count = (fact.size() if fact else None) or 0
+            count = 0 if fact is None or fact.static_shape is None else _sides(fact)
             if count > MOST_COMPUTED:
                 return f"{node.op_type} computes {value.name!r} with {count} elements; at most {MOST_COMPUTED} are held"
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import onnx
+import onnx.helper
 import onnx.parser
 import pytest
 
@@ -12,6 +13,7 @@ from benchmarks.hostile_sizes import hostile
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import SequenceFact
 from irfuzz.ir.program import Program
+from irfuzz.ir.serialization.checked_tensors import MOST_DIMENSIONS
 from irfuzz.mutate.editing.drawn_constant_limit import MOST_DRAWN, drawable
 from irfuzz.mutate.mutation_engine import why_not_mutated
 
@@ -113,3 +115,78 @@ def test_a_scan_without_contradiction_is_read() -> None:
     head = '<ir_version: 8, opset_import: ["": 17]> g (float[3, 4] x) => (float[3] y) <float[3] s = {1, 2, 3}>'
     model = onnx.parser.parse_model(f"{head} {{ {SCAN.format('', 1)} }}").SerializeToString()
     assert as_bytes(model) == "mutated"
+
+
+LEAST, MOST = -(2**63), 2**63 - 1
+
+UNHOLDABLE = {
+    f"int64 a = {{{LEAST}}}, int64 b = {{{MOST}}}, int64 d = {{1}}": "y = Range(a, b, d)",
+    f"int64 a = {{{MOST}}}, int64 b = {{{LEAST}}}, int64 d = {{-7}}": "y = Range(a, b, d)",
+    "int64[2] r = {4611686018427387904, 4}": "e = Slice(s, z, z) t = Tile(e, r) y = Shape(t)",
+}
+
+
+@pytest.mark.parametrize("tensors", UNHOLDABLE)
+def test_sizes_beyond_what_numpy_and_python_count_are_read(tensors: str) -> None:
+    head = '<ir_version: 8, opset_import: ["": 17]> g (float[3] x) => (y)'
+    more = "int64[1] z = {0}, float[1, 1] s = {1}"
+    text = f"{head} <{more}, {tensors}> {{ {UNHOLDABLE[tensors]} }}"
+    Program.from_bytes(onnx.parser.parse_model(text).SerializeToString())
+
+
+def test_no_mutant_is_made_of_a_tensor_without_elements_and_with_a_long_side() -> None:
+    head = '<ir_version: 8, opset_import: ["": 17]> g '
+    text = head + "(float[0, {}] x) => (float[0, {}] y) {{ y = Neg(x) }}"
+    long, short = (onnx.parser.parse_model(text.format(n, n)).SerializeToString() for n in (2**26 + 1, 2**26))
+    assert why_not_mutated(Program.from_bytes(long)) == f"input 'x' has {2**26 + 1} elements; at most {2**26} are made"
+    assert why_not_mutated(Program.from_bytes(short)) == ""
+
+
+def _if(*outputs: str, function: bool = False) -> bytes:
+    """An If with branches that give as much as it does, or that refers to a function's parameter for them."""
+    value = onnx.helper.make_tensor_value_info("x", 1, [2])
+    results = [onnx.helper.make_tensor_value_info(f"r{name}", 1, [2]) for name in outputs]
+    same = [onnx.helper.make_node("Identity", ["x"], [f"r{name}"]) for name in outputs]
+    branch = onnx.helper.make_graph(same, "b", [], results)
+    own = onnx.helper.make_opsetid("own", 1)
+    default = onnx.helper.make_opsetid("", 17)
+    condition = onnx.helper.make_tensor_value_info("c", 9, [])
+    if not function:
+        node = onnx.helper.make_node("If", ["c"], outputs, then_branch=branch, else_branch=branch)
+        graph = onnx.helper.make_graph([node], "g", [condition, value], [value])
+        return onnx.helper.make_model(graph, opset_imports=[default]).SerializeToString()
+    node = onnx.helper.make_node("If", ["c"], outputs)
+    node.attribute.add(name="then_branch", ref_attr_name="q", type=onnx.AttributeProto.GRAPH)
+    node.attribute.add(name="else_branch", ref_attr_name="q", type=onnx.AttributeProto.GRAPH)
+    body = onnx.helper.make_function("own", "F", ["c", "x"], outputs, [node], [default], ["q"])
+    call = onnx.helper.make_node("F", ["c", "x"], ["z"], domain="own", q=branch)
+    graph = onnx.helper.make_graph([call], "g", [condition, value], [value])
+    return onnx.helper.make_model(graph, opset_imports=[default, own], functions=[body]).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (_if(), "it has no output; expected at least one"),
+        (_if("y", function=True), "it refers to 'q', but a graph cannot be a parameter"),
+    ],
+)
+def test_what_no_edit_could_work_on_is_refused(model: bytes, why: str) -> None:
+    with pytest.raises(InvalidProgram, match=why):
+        Program.from_bytes(model)
+
+
+@pytest.mark.parametrize(("rank", "fits"), [(MOST_DIMENSIONS, True), (MOST_DIMENSIONS + 1, False)])
+def test_a_constant_has_as_many_dimensions_as_numpy_holds(rank: int, fits: bool) -> None:
+    text = f"g (float[1] x) => (y) <float[{', '.join('1' * rank)}] w = {{1}}> {{ y = Add(x, w) }}"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}').SerializeToString()
+    if fits:
+        assert Program.from_bytes(model).const_array(Program.from_bytes(model).graph.initializers["w"]) is not None
+    else:
+        with pytest.raises(InvalidProgram, match=f"it has {rank} dimensions; expected at most {MOST_DIMENSIONS}"):
+            Program.from_bytes(model)
+
+
+@pytest.mark.unit
+def test_names_with_line_breaks_do_not_break_the_line() -> None:
+    assert str(InvalidProgram("node 'a\nb\r\nc': it is wrong")) == "node 'a b c': it is wrong"

@@ -257,6 +257,8 @@ class Inference:
         Raises:
             InvalidProgram: the node is ill-typed.
         """
+        if not node.outputs and not is_foreign(node):
+            raise InvalidProgram(f"{where}: it has no output; expected at least one")
         inputs = tuple(None if v is None else fact_of(v) for v in node.inputs)
         function = self._functions.get(node.op_identifier())
         if depth >= MAX_CALL_DEPTH:

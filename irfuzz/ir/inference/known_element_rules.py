@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -37,6 +38,8 @@ def _grid(fact: TensorFact | None) -> np.ndarray | None:
     size = fact.size()
     if shape is None or size is None or size > MAX_KNOWN_ELEMENTS or any(d < 0 for d in shape):
         return None
+    if size == 0 and math.prod(filter(None, shape)) > MAX_KNOWN_ELEMENTS:
+        return None  # NumPy multiplies the other sizes
     grid = np.empty(shape, dtype=object)
     grid.ravel()[:] = fact.value if fact.value is not None else (None,) * size
     return grid
@@ -272,7 +275,8 @@ def _range(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Element
     if not delta:
         return None
     numbers = range(start, limit, delta)  # type: ignore[arg-type]
-    return tuple(numbers) if len(numbers) <= MAX_KNOWN_ELEMENTS else None
+    few = not numbers[MAX_KNOWN_ELEMENTS:]  # it may be too long for ``len``
+    return tuple(numbers) if few else None
 
 
 def _expand(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements | None:
@@ -302,6 +306,8 @@ def _tile(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact) -> Elements
     grid, repeats = _grid(tensor(inputs, 0)), tensor(inputs, 1)
     if grid is None or repeats is None or not repeats.known or (out.size() or 0) > MAX_KNOWN_ELEMENTS:
         return None
+    if out.size() == 0:
+        return ()  # other sizes may be too many for NumPy
     return _flat(np.tile(grid, repeats.value))  # type: ignore[arg-type]
 
 

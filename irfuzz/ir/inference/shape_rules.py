@@ -17,6 +17,9 @@ ShapeRule: TypeAlias = Callable[[Mapping[str, Any], Inputs, int], "Shape | None"
 """``(attributes, input facts, opset) -> shape of output 0``, or ``None`` if nothing is known. It raises
 ``InvalidProgram`` for attributes that no input fits and that ONNX lets pass."""
 
+LARGEST_SIZE = (1 << 63) - 1
+"""Of a dimension: ONNX counts in 64 bits with a sign."""
+
 
 def tensor(inputs: Inputs, index: int) -> TensorFact | None:
     """The fact of input ``index`` if it is there and a tensor; ``None`` if it is omitted or anything else."""
@@ -223,7 +226,8 @@ def _range(attrs: Mapping[str, Any], inputs: Inputs, opset: int) -> Shape | None
         return (limit[0],)
     first, last, step = start[0], limit[0], delta[0]
     if type(first) is int and type(last) is int and type(step) is int and step:
-        return (len(range(first, last, step)),)
+        size = max(0, -((first - last) // step))  # a range of Python's may be too long for ``len``
+        return (size,) if size <= LARGEST_SIZE else None
     return None
 
 

@@ -14,6 +14,9 @@ from irfuzz.errors import InvalidProgram
 MAX_BYTES = 2**31 - 1
 """Most bytes that one protobuf message, and so one model file, can hold."""
 
+MOST_DIMENSIONS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+"""Of an array of NumPy's."""
+
 _TYPED_FIELDS: dict[str, frozenset[int]] = {
     "float_data": frozenset({1, 14}),
     "int32_data": frozenset({2, 3, 4, 5, 6, 9, 10, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28}),
@@ -106,6 +109,8 @@ def check_tensor(proto: onnx.TensorProto, held: int | None = None) -> None:
 
 def _check_data(proto: onnx.TensorProto, held: int | None) -> None:
     dtype = _dtype(proto.data_type)
+    if len(proto.dims) > MOST_DIMENSIONS:
+        raise InvalidProgram(f"it has {len(proto.dims)} dimensions; expected at most {MOST_DIMENSIONS}, as NumPy holds")
     count = element_count(proto.dims)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
         return

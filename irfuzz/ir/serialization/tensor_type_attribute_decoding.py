@@ -36,6 +36,7 @@ _FIELD_OF: dict[int, str] = {
 """The field that holds the value of an attribute of each type."""
 
 _TYPE_OF = {field: kind for kind, field in _FIELD_OF.items()}
+_GRAPH_KINDS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 _MESSAGES = frozenset({"t", "g", "sparse_tensor", "tp"})
 
 
@@ -230,6 +231,8 @@ def read_attribute(
     if proto.ref_attr_name:
         if present:
             raise InvalidProgram(f"{where}: it has a value and also refers to '{proto.ref_attr_name}'")
+        if kind in _GRAPH_KINDS:
+            raise InvalidProgram(f"{where}: it refers to '{proto.ref_attr_name}', but a graph cannot be a parameter")
         attr: ir.Attr = ir.RefAttr(name, read_text(proto.ref_attr_name, where), ir.AttributeType(kind), doc_string=doc)
     else:
         if kind == onnx.AttributeProto.UNDEFINED and len(present) == 1:

@@ -86,7 +86,7 @@ class ConvertOpset:
         proto = program.to_proto()
         try:
             converted = version_converter.convert_version(proto, target)
-        except RuntimeError as error:
+        except (RuntimeError, version_converter.ConvertError) as error:
             return Skipped(f"the converter refuses: {str(error).splitlines()[0][:80]}")
         converted.ir_version = max(proto.ir_version, IR_VERSIONS[target])
         new = Program.from_proto(converted)
