@@ -13,7 +13,7 @@ from irfuzz.environment_check import check_environment, installed_version
 from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Adapter, ModelAdapter
 from irfuzz.execute.adapters.converter_tools import ToolAdapter
-from irfuzz.execute.adapters.generated_source import KERAS, NUMPY, TENSORFLOW, TORCH, SourceAdapter
+from irfuzz.execute.adapters.generated_source import JAX, KERAS, NUMPY, TENSORFLOW, TORCH, SourceAdapter
 from irfuzz.execute.adapters.plugin import NAME, PluginAdapter
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.run_types import Stage, Target, TargetRole
@@ -63,6 +63,7 @@ SOURCE = (
         kernels={"compile": "inductor"},
     ),
     NUMPY,
+    JAX,
     TENSORFLOW,
     replace(TENSORFLOW, modes=("function", "xla"), slow=True, kernels={"xla": "xla"}),
     *KERAS,
@@ -101,8 +102,9 @@ STAGES: Mapping[str, tuple[Stage, ...]] = {
     "eager": (Stage.CONVERT, Stage.COMPILE, Stage.RUN),
     "compile": (Stage.IMPORT, Stage.CONVERT, Stage.COMPILE, Stage.RUN),
     "xla": (Stage.IMPORT, Stage.CONVERT, Stage.COMPILE, Stage.RUN),
+    "jax:jit": (Stage.IMPORT, Stage.CONVERT, Stage.COMPILE, Stage.RUN),
 }
-"""What a target goes through, by component or by the mode of a lowering; others import, convert and run."""
+"""What a target goes through, by component, mode of a lowering, or both; others import, convert and run."""
 
 ALIASES: Mapping[str, str] = {"ort": "onnxruntime"}
 """Short names of components, for the command line."""
@@ -207,7 +209,8 @@ def stages_of(target: Target) -> tuple[Stage, ...]:
     if "class" in target.options:
         return (Stage.IMPORT, Stage.RUN)
     usual = (Stage.IMPORT, Stage.CONVERT, Stage.RUN)
-    return STAGES.get(str(target.options.get("mode", target.component)), usual)
+    mode = str(target.options.get("mode", target.component))
+    return STAGES.get(f"{target.component}:{mode}", STAGES.get(mode, usual))
 
 
 def versions_of(target: Target) -> tuple[Availability, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from irfuzz.export import array, keras, tensorflow, torch
+from irfuzz.export import array, jax, keras, tensorflow, torch
 from irfuzz.export.array.source_conventions import ARRAY
 from irfuzz.export.source.framework_description import FrameworkDescription
 from irfuzz.export.source.module_source import ModuleSource
@@ -16,6 +16,7 @@ LOWERINGS: Mapping[str, Callable[[Program], ModuleSource]] = {
     "tensorflow": tensorflow.lower,
     "keras": keras.lower,
     "numpy": array.lower,
+    "jax": jax.lower,
 }
 """By component. Each raises ``Unsupported`` where its framework cannot express the program exactly."""
 

@@ -17,11 +17,14 @@ REFERENCE = "reference"
 SHADOW = "shadow"
 """The component that stands for a program's shadow: its lowering with all floats in float64."""
 
-LOWERED = frozenset({"torch", "tensorflow", "keras", "numpy", SHADOW})
+LOWERED = frozenset({"torch", "tensorflow", "keras", "numpy", "jax", SHADOW})
 """Components that run what irfuzz writes."""
 
-ONE_READING = LOWERED - {"numpy"}
-"""Those that one reading of ONNX, of attributes, defaults and versions, serves; NumPy's lowering has its own."""
+ARRAYS = frozenset({"numpy", "jax"})
+"""Those that the array lowering serves, which has a reading of ONNX of its own."""
+
+ONE_READING = LOWERED - ARRAYS
+"""Those that the other reading of ONNX, of attributes, defaults and versions, serves."""
 
 
 def shadow_target(framework: str) -> Target:
@@ -37,11 +40,12 @@ def shadow_target(framework: str) -> Target:
 
 
 def flushes(target: Target) -> bool:
-    """Whether it sets the processor to give zero for subnormal numbers: TensorFlow's threads, compilers' fast maths.
+    """Whether it sets the processor to give zero for subnormal numbers: TensorFlow's and XLA's threads, compilers'
+    fast maths.
 
-    True for TensorFlow, Keras, OpenVINO and every target whose variant is ``compile``.
+    True for TensorFlow, JAX, Keras, OpenVINO and every target whose variant is ``compile``.
     """
-    return target.component in ("tensorflow", "keras", "openvino") or target.name.partition(":")[2] == "compile"
+    return target.component in ("tensorflow", "jax", "keras", "openvino") or target.name.partition(":")[2] == "compile"
 
 
 def rank(target: Target) -> tuple[str, bool, int, str]:
@@ -66,7 +70,7 @@ def witnesses_of(targets: Sequence[Target]) -> set[str]:
 
 
 def _witness(target: Target) -> str:
-    if target.name == f"{SHADOW}:numpy":
+    if target.name == f"{SHADOW}:numpy" or target.component in ARRAYS:
         return "numpy"
     return "lowered" if target.component in ONE_READING else target.component
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 NAME = "export"
-ABOUT = """Write a model as ONNX, as the source of a PyTorch, TensorFlow, Keras or NumPy module, or as a SavedModel.
+ABOUT = """Write a model as ONNX, as source of a PyTorch, TensorFlow, Keras, NumPy or JAX module, or as a SavedModel.
 
-torch, tensorflow, keras, numpy: OUT/model.py and OUT/weights.npz. The module imports only numpy and the framework, has
-one line an operator, and computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name.
+torch, tensorflow, keras, numpy, jax: OUT/model.py and OUT/weights.npz. The module imports only numpy and the framework,
+has one line an operator, and computes exactly what ONNX defines; `run(arrays, inputs)` takes and gives arrays by name.
 keras: its `functional` builds a keras.Model of layers; sizes have to be known. savedmodel: OUT, with the signature
 `serving_default`; TensorFlow traces it, so that no size may depend on values. What a framework cannot express exactly
 is refused, with the operator and the reason. onnx: one file, OUT; whatever MODEL was, and opset 17 where a front end
@@ -86,6 +86,7 @@ WRITERS: Mapping[str, Callable[[Program, Path], str]] = {
     "tensorflow": _module("tensorflow"),
     "keras": _module("keras"),
     "numpy": _module("numpy"),
+    "jax": _module("jax"),
     "savedmodel": _savedmodel,
 }
 """What a model can be written as."""

@@ -159,6 +159,23 @@ TORCH = SourceAdapter("torch", "PyTorch", ("torch",), ("eager", "jit"), preload=
 
 NUMPY = SourceAdapter("numpy", "NumPy", ("numpy",), preload=("numpy", "ml_dtypes"))
 
+JAX = SourceAdapter(
+    "jax",
+    "JAX",
+    ("jax",),
+    ("eager", "jit"),
+    slow=True,  # XLA compiles each operator, or the program, for each shape
+    preload=("jax", "jax.scipy.special", "ml_dtypes"),
+    env={
+        **SINGLE_THREAD,
+        "JAX_ENABLE_X64": "1",
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+        "CUDA_VISIBLE_DEVICES": "-1",
+    },
+    only_named=True,
+)
+
 TENSORFLOW = SourceAdapter(
     "tensorflow",
     "TensorFlow",

@@ -36,6 +36,9 @@ class FrameworkDescription:
         always: support functions that every module carries.
         keeps: of a local function, whether the framework has a layer for it; calls of all others are inlined.
         layer: emitter of the calls that are kept, which also gets the function.
+        replacements: package of functions that stand for those of the same name in ``support``; none if empty.
+        array_module: the line that imports NumPy.
+        weight: support function that makes a weight of an array.
     """
 
     component: str
@@ -53,6 +56,9 @@ class FrameworkDescription:
     always: frozenset[str] = frozenset({"to_tensor", "to_array"})
     keeps: Callable[[ir.Function], bool] = lambda _function: False
     layer: Callable[[EmitterContext, ir.Node, ir.Function], Emitted] | None = None
+    replacements: str = ""
+    array_module: str = "import numpy as np"
+    weight: str = "to_tensor"
 
     def spelled(self, dtype: ir.DataType | int, where: str) -> str:
         """How the framework spells ``dtype``, as ``torch.float32``.

@@ -103,7 +103,7 @@ class _Writer:
         self.framework = framework
         self.model = model
         self.graph = model.graph
-        self.names = PythonIdentifiers({*pieces(framework.support), *framework.reserved})
+        self.names = PythonIdentifiers({*pieces(framework.support, framework.replacements), *framework.reserved})
         self.overridable = {v.name for v in self.graph.inputs}
         self.context = EmitterContext(
             framework, opset, self.names, self._constant, dtype_of, self._graph_lines, shape_of
@@ -133,7 +133,7 @@ class _Writer:
         outputs = [v.name or "" for v in graph.outputs]
         results = ", ".join(f"{literal(v.name or '')}: {context.name(v)}" for v in graph.outputs)
         context.used.update(self.framework.always)
-        support = support_text(context.used, self.framework.support)
+        support = support_text(context.used, self.framework.support, self.framework.replacements)
         constants = [t for t in support if not t.startswith("def ")]
         functions = [t for t in support if t.startswith("def ")]
         text = "".join([*functions, *body])
@@ -145,7 +145,7 @@ class _Writer:
             "",
             *imports,
             *([""] if imports else []),
-            "import numpy as np",
+            self.framework.array_module,
             *[line for needed, line in self.framework.imports if needed in text],
         ]
         if constants:
@@ -164,7 +164,7 @@ class _Writer:
             "",
             "def tensors(arrays, inputs):",
             '    """Weights and inputs by name, as tensors, from the same as arrays."""',
-            "    weights = {name: to_tensor(arrays[name], dtype) for name, dtype in WEIGHT_DTYPES.items()}",
+            f"    weights = {{n: {self.framework.weight}(arrays[n], dtype) for n, dtype in WEIGHT_DTYPES.items()}}",
             "    return weights, {name: to_tensor(value, INPUT_DTYPES[name]) for name, value in inputs.items()}",
             "",
             "",

@@ -14,7 +14,7 @@ from irfuzz.errors import InternalError
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One top-level function or constant of the support modules.
+    """One top-level function, class or constant of the support modules.
 
     Attributes:
         text: its source, comments above it included.
@@ -32,20 +32,33 @@ PLAN = "irfuzz.export.size_arithmetic"
 
 
 @functools.cache
-def pieces(package: str) -> dict[str, Piece]:
+def pieces(package: str, replacements: str = "") -> dict[str, Piece]:
     """Every top-level definition of the support modules in ``package``, and of the plan, by name.
 
-    Modules are read as text, in alphabetical order, the plan's first; nothing is imported. Definitions are functions
-    and assignments to one name. The result is kept for later calls and must not be edited.
+    Modules are read as text, in alphabetical order, the plan's first; nothing is imported. Definitions are functions,
+    classes and assignments to one name. The result is kept for later calls and must not be edited.
 
     Args:
         package: its import name, as ``irfuzz.export.torch.support``.
+        replacements: import name of a package whose definitions stand for those of the same name; none if empty.
 
     Raises:
-        InternalError: two share a name.
+        InternalError: two of one package share a name.
     """
-    found: dict[str, tuple[str, set[str], int]] = {}
-    for file in (*_modules(PLAN), *_modules(package)):
+    found = _definitions([*_modules(PLAN), *_modules(package)])
+    if replacements:
+        own = _definitions(_modules(replacements))
+        found = own | {name: definition for name, definition in found.items() if name not in own}
+    return {
+        name: Piece(source, frozenset(mentioned & found.keys()) - {name}, order)
+        for order, (name, (source, mentioned)) in enumerate(found.items())
+    }
+
+
+def _definitions(files: Iterable[Traversable]) -> dict[str, tuple[str, set[str]]]:
+    """Source of each top-level definition, and the names that it mentions and does not bind itself."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for file in files:
         text = file.read_text(encoding="utf-8")
         lines = text.splitlines()
         for statement in ast.parse(text).body:
@@ -59,11 +72,8 @@ def pieces(package: str) -> dict[str, Piece]:
             own |= {n.arg for n in ast.walk(statement) if isinstance(n, ast.arg)}
             mentioned = {n.id for n in names} - own
             source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
-            found[name] = (source, mentioned, len(found))
-    return {
-        name: Piece(source, frozenset(mentioned & found.keys()) - {name}, order)
-        for name, (source, mentioned, order) in found.items()
-    }
+            found[name] = (source, mentioned)
+    return found
 
 
 def _modules(package: str) -> list[Traversable]:
@@ -71,14 +81,14 @@ def _modules(package: str) -> list[Traversable]:
 
 
 def _defined(statement: ast.stmt) -> str | None:
-    if isinstance(statement, ast.FunctionDef):
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return statement.name
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
         return statement.targets[0].id
     return None
 
 
-def support_text(names: Iterable[str], package: str) -> list[str]:
+def support_text(names: Iterable[str], package: str, replacements: str = "") -> list[str]:
     """Source of the named functions and of all that they use, constants first, each text ready to print.
 
     Within constants and within functions the order is that of ``pieces``; each stands once.
@@ -86,11 +96,12 @@ def support_text(names: Iterable[str], package: str) -> list[str]:
     Args:
         names: of functions or constants.
         package: import name of the support package.
+        replacements: as for ``pieces``.
 
     Raises:
         InternalError: the package has no definition of a name.
     """
-    table = pieces(package)
+    table = pieces(package, replacements)
     needed: set[str] = set()
     todo = list(names)
     while todo:

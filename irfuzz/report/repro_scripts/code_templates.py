@@ -165,6 +165,33 @@ def run_numpy(inputs):
     return numpy_model.run({name: weights[name + ".npy"] for name in weights.files}, inputs)
 '''
 
+JAX = '''
+def run_jax(inputs, mode="eager"):
+    """The model as JAX source, in the file beside this one."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    import jax
+
+    print("jax", jax.__version__, mode)
+    sys.path.insert(0, str(HERE))
+    import jax_model
+
+    stored = np.load(HERE / "jax_weights.npz")
+    weights, given = jax_model.tensors({name: stored[name + ".npy"] for name in stored.files}, inputs)
+    if mode == "jit":
+        lone, vector = lambda x: x.size == 1, lambda x: x.size == 1 or x.ndim < 2 and x.dtype.kind in "iub"
+        for known in (lambda x: False, lone, vector, lambda x: x.ndim < 2):  # it has to know what says sizes
+            sizes = {n: np.asarray(x) for n, x in given.items() if isinstance(x, jax.Array) and known(x)}
+            rest = {name: value for name, value in given.items() if name not in sizes}
+            try:
+                outputs = jax.jit(lambda rest: jax_model.forward(weights, {**sizes, **rest}))(rest)
+                break
+            except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
+                outputs = {}
+    else:
+        outputs = jax_model.forward(weights, given)
+    return {name: jax_model.to_array(value) for name, value in outputs.items()}
+'''
+
 TENSORFLOW = '''
 def run_tensorflow(inputs, mode="eager"):
     """The model as TensorFlow source, in the file beside this one."""
@@ -265,6 +292,7 @@ RUNNERS: Mapping[str, str] = {
     "onnxruntime": ONNXRUNTIME,
     "torch": TORCH,
     "numpy": NUMPY,
+    "jax": JAX,
     "tensorflow": TENSORFLOW,
     "keras": KERAS,
     "openvino": OPENVINO,

@@ -94,7 +94,7 @@ def _usage(scene: ReproSpec) -> str:
     if tool is not None:
         packages = dict.fromkeys([*tool_templates.packages_of(tool), *packages])
         files += tool_templates.files_of(tool)
-    for name in ("torch", "tensorflow", "keras", "numpy"):
+    for name in ("torch", "tensorflow", "keras", "numpy", "jax"):
         lowered = name in packages or (tool is not None and tool.takes == name)
         files += [f"{name}_model.py", f"{name}_weights.npz"] if lowered else []
     files += ["plugin (a copy; one in the current folder, or installed, comes first)"] if scene.copied else []
@@ -164,7 +164,7 @@ def _imports(scene: ReproSpec) -> str:
     needed = {"sys"}
     if scene.odd_inputs:
         needed.add("json")
-    if any(_kind(p) in ("plugin", "tensorflow") for p in (scene.blamed, *scene.witnesses)):
+    if any(_kind(p) in ("plugin", "tensorflow", "jax") for p in (scene.blamed, *scene.witnesses)):
         needed.add("os")
     if _kept(scene):
         needed.add("functools")

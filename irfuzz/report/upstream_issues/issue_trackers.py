@@ -226,6 +226,7 @@ TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(("tract",), "sonos/tract", "", _PLAIN),
     IssueTracker(("mnn",), "alibaba/MNN", "", _PLAIN),
     IssueTracker(("numpy",), "numpy/numpy", "", _PLAIN),
+    IssueTracker(("jax",), "jax-ml/jax", "", _PLAIN),
 )
 
 UNKNOWN = IssueTracker((), "", "", _PLAIN)
