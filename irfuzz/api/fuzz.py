@@ -19,7 +19,7 @@ from irfuzz.api.default_settings import (
     FUZZ_SLOW_SHARE,
 )
 from irfuzz.api.fuzz_report import FuzzReport, report_of
-from irfuzz.api.loaded_model import Inputs, Model, all_loaded, all_programs, by_key
+from irfuzz.api.loaded_model import Inputs, LoadedModel, Model, all_loaded, all_programs, by_key
 from irfuzz.api.mutation_request_check import known_mutators, refuse_unmutable
 from irfuzz.api.progress_update import Observer, Update, unobserved
 from irfuzz.api.stored_finding_replays import ReplayedFinding, replay_stored
@@ -198,11 +198,7 @@ def fuzz(
         config = replace(config, memory=memory_for((model.program for model in given), config.memory))
     replayed, seconds = _replayed_first(setup, options, seconds, progress)
     with Campaign(out, config) as campaign:
-        new = [model for model in given if model.said.spec or not campaign.was_given(model.program.digest)]
-        seeds = all_programs(new, samples_too=True, observer=progress) if new else []
-        for model, seed in zip(new, seeds, strict=True):
-            name = model.name if model.path is None else model.path.name
-            campaign.add_seed(name, seed, model.said.spec, given=model.program.digest)
+        add_seeds(campaign, given, progress)
         if config.learn:
             seconds -= _ask(campaign, setup, seconds, progress)
         before = campaign.progress(time.monotonic(), campaign.programs(), 0)
@@ -219,6 +215,24 @@ def fuzz(
         if report.exit_code == 0 and not report.interrupted:
             _see_that_one_was_judged(report, programs)
     return report
+
+
+def add_seeds(campaign: Campaign, given: Sequence[LoadedModel], progress: Observer[FuzzReport] = unobserved) -> None:
+    """Give a campaign models that it does not have yet, with plans for inputs of which nothing is said.
+
+    Args:
+        campaign: open, and not running.
+        given: the models.
+        progress: gets an ``Update`` while plans are made.
+
+    Raises:
+        UsageError: the campaign has one of them with other inputs.
+    """
+    new = [model for model in given if model.said.spec or not campaign.was_given(model.program.digest)]
+    seeds = all_programs(new, samples_too=True, observer=progress) if new else []
+    for model, seed in zip(new, seeds, strict=True):
+        name = model.name if model.path is None else model.path.name
+        campaign.add_seed(name, seed, model.said.spec, given=model.program.digest)
 
 
 def _ask(campaign: Campaign, setup: CampaignSetup, seconds: float, progress: Observer[FuzzReport]) -> float:

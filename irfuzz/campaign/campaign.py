@@ -235,7 +235,7 @@ class Campaign:
             raise UsageError("no usable seed; give at least one ONNX model that loads")
         self._place_all()
         self._jobs.kind = kind
-        began = time.monotonic()
+        began, self._asked = time.monotonic(), 0
         before, faults_before = self.programs(), self._count(INTERNAL)
         for number in range(self.config.jobs):
             self.database.set(f"{TARGETS} {number}", "")
@@ -264,6 +264,10 @@ class Campaign:
         self._watch.check()  # nothing is written where another folder may be now
         self._place_all()  # of those that were killed, too
         return self.progress(began, before, faults_before)
+
+    def stop(self) -> None:
+        """Ask the run to end, as Ctrl-C does; ``watch`` of ``run`` calls it."""
+        self._asked = max(1, self._asked)
 
     @contextmanager
     def _listening(self) -> Generator[None]:

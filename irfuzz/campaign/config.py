@@ -72,6 +72,7 @@ class Config:
         dtypes: names of the only element types of inputs and of what is computed; none: all.
         max_rank: of any value; ``None``: no limit.
         learn: what targets refuse is learnt, and drawn no more.
+        first_job: what is drawn is that of the jobs from this number on, so that agents of a fleet draw differently.
     """
 
     seed: int = 0
@@ -94,6 +95,7 @@ class Config:
     dtypes: tuple[str, ...] = ()
     max_rank: int | None = None
     learn: bool = False
+    first_job: int = 0
 
     def __post_init__(self) -> None:
         for name in ("jobs", "max_nodes", "edits", "every"):
@@ -124,15 +126,15 @@ class Config:
         """The inverse of ``to_json``; lists become tuples.
 
         Args:
-            text: as ``to_json`` gave it. Settings that older campaigns lack (``domains``, limits of what is drawn) have
-                their defaults.
+            text: as ``to_json`` gave it. Settings that older campaigns lack (``domains``, limits of what is drawn,
+                ``first_job``) have their defaults.
 
         Raises:
             UsageError: the text was written by another version.
         """
         data: Mapping[str, Any] = json.loads(text)
         known = {field.name for field in fields(cls)}
-        data = {"domains": [], "ops": None, "dtypes": [], "max_rank": None, "learn": False, **data}
+        data = {"domains": [], "ops": None, "dtypes": [], "max_rank": None, "learn": False, "first_job": 0, **data}
         if set(data) != known:
             raise UsageError(
                 f"campaign settings: expected {sorted(known)}, got {sorted(data)}; use another --out folder"

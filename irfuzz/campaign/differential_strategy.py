@@ -65,7 +65,7 @@ class Differential(Strategy[Runs, Verdict]):
 
     def __init__(self, job: Job) -> None:
         config = job.config
-        self.root = f"{config.seed}/{job.number}"
+        self.root = f"{config.seed}/{config.first_job + job.number}"
         self.most = ROUND
         self._job = job
         self.corpus = Corpus(job.database, config.sprouts, job=job.number, jobs=config.jobs)

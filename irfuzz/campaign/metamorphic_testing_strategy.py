@@ -70,7 +70,7 @@ class SelfTests(Strategy[FormRuns, Contradiction]):
 
     def __init__(self, job: Job) -> None:
         config = job.config
-        self.root = f"{config.seed}/{ORACLE}/{job.number}"
+        self.root = f"{config.seed}/{ORACLE}/{config.first_job + job.number}"
         self.refresh, self.most = REFRESH, 1
         self._job = job
         self.corpus = Corpus(job.database, config.sprouts, job=job.number, jobs=config.jobs)

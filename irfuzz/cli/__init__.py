@@ -23,7 +23,7 @@ The way through the files:
 * ``main`` lists the commands, runs one and turns exceptions into exit codes.
 * ``parser`` parses words, and has the types of flags (times, shares, names); ``as_flags`` replaces an argument's name
   at the beginning of a message by its flag.
-* ``commands`` has one module a command; read ``check`` first.
+* ``commands`` has one module a command; read ``check`` first. ``fleet_commands`` has those of many machines.
 * ``flags_from_toml`` reads flags that a project has written down in ``irfuzz.toml`` or ``pyproject.toml``.
 * ``input_flags`` and ``sample_flags`` are flags that several commands share; ``model_reading_and_output_checks``
   reads the models that are given and tries whether results can be written; ``model_writer`` writes models with their

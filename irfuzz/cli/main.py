@@ -35,6 +35,7 @@ from irfuzz.cli.commands import (
     synthesize,
     targets,
 )
+from irfuzz.cli.fleet_commands import agent, fleet
 from irfuzz.cli.interrupt_handling import STOPPED, obeying
 from irfuzz.cli.model_reading_and_output_checks import nothing_left_behind
 from irfuzz.cli.parser import Parser, parse
@@ -77,6 +78,8 @@ class CommandModule(Protocol):
 
 _MODULES = (
     fuzz,
+    agent,
+    fleet,
     init,
     reduce,
     findings,

@@ -232,7 +232,7 @@ class Database:
             row: its model is stored as it comes (see ``programs`` for how to write one).
         """
         with self.transaction() as connection:
-            return _add(connection, row) is not None
+            return insert_program(connection, row) is not None
 
     def record(
         self,
@@ -253,8 +253,8 @@ class Database:
             rows: the programs; those whose digests are known are left out.
         """
         with self.transaction() as connection:
-            new = [(number, row) for row in rows if (number := _add(connection, row)) is not None]
-            add_entries(connection, [_entry(number, row) for number, row in new if row.cost])
+            new = [(number, row) for row in rows if (number := insert_program(connection, row)) is not None]
+            add_entries(connection, [index_row(number, row) for number, row in new if row.cost])
             self.waiting.store(connection)
             added = len(new)
             if added:
@@ -513,14 +513,20 @@ def _explain(connection: Connection, number: int) -> None:
         connection.execute(statement.values(status=Status.EXPLAINED.value))
 
 
-def _add(connection: Connection, row: ProgramRow) -> int | None:
-    """Add a program and return its number; ``None`` if one with its digest is there already."""
+def insert_program(connection: Connection, row: ProgramRow) -> int | None:
+    """Add a program, as a part of a transaction, and return its number; ``None`` if one with its digest is there.
+
+    Args:
+        connection: of the transaction.
+        row: the program.
+    """
     values = {name: getattr(row, name) for name in _PROGRAM}
     statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
     return connection.execute(statement.returning(PROGRAM.c.number)).scalar_one_or_none()
 
 
-def _entry(number: int, row: ProgramRow) -> IndexRow:
+def index_row(number: int, row: ProgramRow) -> IndexRow:
+    """What the index says of a new program."""
     return IndexRow(
         number, row.digest, row.seed, not row.parent, row.features, nodes=row.nodes, cost=row.cost, keys=row.keys
     )

@@ -25,6 +25,7 @@ from irfuzz.store.database_schema import (
     PROGRAM,
     SCHEMA,
     SETTING,
+    TAKEN,
     TALLY,
     WAITING,
     CompressedText,
@@ -92,8 +93,8 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
                 raise UsageError(f"{damaged}: nothing of it can be read: {error}") from None
             target = Database(new)
             try:
-                # Campaigns of before have no index of the corpus and no queue, and lack nothing.
-                newer = (ENTRY, LEAVING, WAITING)
+                # Campaigns of before have no index of the corpus, no queue and no fleet, and lack nothing.
+                newer = (ENTRY, LEAVING, WAITING, TAKEN)
                 tables = [t for t in METADATA.sorted_tables if t not in newer or t.name in there]
                 found = [_recover(base, target, table) for table in tables]
                 with target.transaction() as connection:  # of programs that are lost nobody is to know

@@ -149,3 +149,13 @@ WAITING = Table(
     Column("seen", Float, nullable=False),
 )
 """Disagreements that nobody has looked into: a queue for each job (``campaign.triage``)."""
+
+TAKEN = Table(
+    "taken",
+    METADATA,
+    Column("number", Integer, primary_key=True),  # of the program here
+    Column("source", String, nullable=False),  # agent that made it
+    Column("sequence", Integer, nullable=False),  # its number there
+    Column("progress", Text, nullable=False),  # JSON: the iteration of each job when it came
+)
+"""Programs that other agents of a fleet have made (``taken_programs``); in no other campaign are there any."""

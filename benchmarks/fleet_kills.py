@@ -1,0 +1,314 @@
+"""Kills agents and back ends of a fleet at random moments, and looks for what was lost, doubled or left behind.
+
+``python -m benchmarks.fleet_kills [--agents 4] [--kills 10] [--seed 0] [--pause 4] [--sqlite] [--json FILE]``. Agents
+of one machine share a PostgreSQL that is started here (``--sqlite``: a file), with a planted target that disagrees all
+the time. Each kill is a ``kill -9`` of an agent, of its jobs or of a back end of the database, which then recovers from
+a crash; or the database is away for some seconds. An agent that was killed is started again. Between kills the union of
+features must not fall and no finding may go; in the end the fleet is drained, and each program and finding of each
+folder must be in the store once, every blob that a row names there and no other after a sweep, and programs must
+replay from their rows. Exit code 1 if that is not so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import onnx
+from sqlalchemy import select, text
+
+import irfuzz
+from benchmarks.postgres_server import PostgresServer
+from irfuzz.fleet.agent_registry import Orders, tell
+from irfuzz.fleet.blob_sweep import missing_blobs, named_blobs, sweep_blobs
+from irfuzz.fleet.fleet_schema import SHARED_FINDING, SHARED_PROGRAM, SIGHTING
+from irfuzz.fleet.fleet_status import FleetStatus, fleet_status
+from irfuzz.fleet.program_replay import replay_program
+from irfuzz.fleet.shared_blobs import SharedBlobs
+from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
+from irfuzz.isolate import linux
+from irfuzz.store.database import Database, Status
+from irfuzz.store.taken_programs import own_programs
+
+ROOT = Path(__file__).resolve().parents[1]
+PLANTED = f"{ROOT}/tests/planted_targets/faults.py:Picky"
+TINY = '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2, 3] y) { a = Relu(x) y = Neg(a) }'
+VICTIMS = ("agent", "agent and jobs", "jobs", "back end", "absence")
+REPLAYED = 20
+START_SECONDS = 240.0
+
+
+@dataclass
+class FleetUnderTest:
+    """Agents of one machine, and their store."""
+
+    folder: Path
+    url: str
+    server: PostgresServer | None = None
+    agents: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, name: str, seconds: str = "1h") -> None:
+        """Start an agent, or start it again."""
+        words = [
+            "agent", self.folder / "tiny.onnx", "--store", self.url, "--blobs", self.folder / "blobs", "--out",
+            self.folder / name, "--jobs", 1, "--sync", 1, "--reduce", 0.5, "--time", seconds, "--targets",
+            f"reference,onnxruntime:disabled,{PLANTED}",
+        ]  # fmt: skip
+        env = {**os.environ, "PYTHONPATH": str(Path(irfuzz.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.agents[name] = subprocess.Popen(
+                [sys.executable, "-P", "-m", "irfuzz", *map(str, words)], cwd=self.folder, env=env,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def store(self) -> StoreConnection:
+        """The store, opened anew."""
+        return StoreConnection(self.url)
+
+    def status(self) -> FleetStatus | None:
+        """What the store says; ``None`` if it is away."""
+        try:
+            store = self.store()
+            try:
+                return fleet_status(store)
+            finally:
+                store.close()
+        except StoreUnreachable:
+            return None
+
+    def jobs_of(self, name: str) -> list[int]:
+        """Processes below an agent."""
+        return linux.descendants(self.agents[name].pid)
+
+    def kill(self, whom: str, dice: random.Random) -> str:
+        """Kill somebody; the agent that has to start again, empty if none has."""
+        name = dice.choice(sorted(self.agents))
+        if whom in ("agent", "agent and jobs"):
+            below = self.jobs_of(name) if whom == "agent and jobs" else []
+            for pid in (self.agents[name].pid, *below):
+                _kill(pid)
+            self.agents[name].wait()
+            return name
+        if whom == "jobs":
+            for pid in self.jobs_of(name)[:1]:
+                _kill(pid)
+        elif self.server is not None and whom == "back end":
+            store = self.store()
+            with store.transaction() as connection:
+                query = text(
+                    "select pid from pg_stat_activity where application_name = 'irfuzz' and pid != pg_backend_pid()"
+                )
+                pids = list(connection.execute(query).scalars())
+            store.close()
+            if pids:
+                _kill(dice.choice(pids))
+        elif self.server is not None:
+            self.server.stop()
+            time.sleep(dice.uniform(1, 8))
+            self.server.start()
+        return ""
+
+    def drain(self, seconds: float = 240.0) -> list[str]:
+        """Let all agents end by themselves; what went wrong."""
+        store = self.store()
+        tell(store, Orders.DRAIN)
+        store.close()
+        wrong: list[str] = []
+        for name, process in self.agents.items():
+            try:
+                code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                wrong.append(f"{name} did not drain in {seconds:.0f} s")
+                process.kill()
+                continue
+            if code:
+                wrong.append(f"{name} ended with {code}: {(self.folder / f'{name}.log').read_text()[-300:]}")
+        return wrong
+
+    def end(self) -> None:
+        """End whatever still runs."""
+        for name, process in self.agents.items():
+            if process.poll() is None:
+                below = self.jobs_of(name)
+                process.kill()
+                process.wait()
+                for pid in below:
+                    _kill(pid)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def what_is_wrong(fleet: FleetUnderTest, *, replayed: int = REPLAYED) -> tuple[list[str], dict[str, Any]]:
+    """Hold the store against the folders of agents that have ended; what is wrong, and figures."""
+    store = fleet.store()
+    blobs = SharedBlobs(str(fleet.folder / "blobs"))
+    with store.transaction() as connection:
+        programs = connection.execute(
+            select(SHARED_PROGRAM.c.agent, SHARED_PROGRAM.c.sequence, SHARED_PROGRAM.c.digest)
+        ).all()
+        sightings = connection.execute(select(SIGHTING)).all()
+        signatures = set(connection.execute(select(SHARED_FINDING.c.signature)).scalars())
+    given = {(row.agent, row.sequence): row.digest for row in programs}
+    seen = {(row.agent, row.number): (row.signature, row.times) for row in sightings}
+    wrong: list[str] = []
+    for name in fleet.agents:
+        about = json.loads((fleet.folder / name / "agent.json").read_text())
+        wrong += _folder_against_store(fleet.folder / name, about["name"], given, seen)
+    named = {row.signature for row in sightings}
+    wrong += [f"finding {one!r} has no sighting" for one in signatures - named]
+    wrong += [f"sighting of {one!r}, which is no finding" for one in named - signatures]
+    wrong += [f"blob {digest} is missing" for digest in missing_blobs(store, blobs)]
+    orphans = sweep_blobs(store, blobs, grace=-5.0)
+    left = {digest for digest, _ in blobs.digests()} - named_blobs(store)
+    wrong += [f"blob {digest} is an orphan after the sweep" for digest in left]
+    for row in random.Random(0).sample(programs, min(replayed, len(programs))):
+        try:
+            replay_program(store, blobs, row.agent, row.sequence)
+        except irfuzz.IrfuzzError as error:
+            wrong.append(f"program {row.sequence} of {row.agent} does not replay: {error}")
+    store.close()
+    figures = {
+        "programs given": len(programs), "different ones": len({row.digest for row in programs}),
+        "findings": len(signatures), "sightings": len(sightings), "blobs swept": orphans,
+        "replayed": min(replayed, len(programs)),
+    }  # fmt: skip
+    return wrong, figures
+
+
+def _folder_against_store(
+    out: Path, agent: str, given: dict[tuple[str, int], str], seen: dict[tuple[str, int], tuple[str, int]]
+) -> list[str]:
+    database = Database(out / "campaign.sqlite")
+    own = own_programs(database, 0, 1 << 40)
+    wrong = [
+        f"program {number} of {agent} is not in the store"
+        for number, row in own
+        if given.get((agent, number)) != row.digest
+    ]
+    for row in database.findings(bare=True):
+        expected = None if row.status == Status.EXPLAINED else (row.signature, row.times)
+        if seen.get((agent, row.number)) != expected:
+            wrong.append(f"finding {row.number} of {agent}: {expected} in its folder, {seen.get((agent, row.number))}")
+    database.close()
+    return wrong
+
+
+@dataclass
+class KillsReport:
+    """What was seen between the kills."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    recovery: list[float] = field(default_factory=list)
+    features: int = 0
+    findings: set[str] = field(default_factory=set)
+
+    def look(self, status: FleetStatus | None) -> None:
+        """Hold what the store says against what it said before."""
+        if status is None:
+            return
+        if status.features < self.features:
+            self.wrong.append(f"coverage fell from {self.features} to {status.features}")
+        confirmed = {f.signature for f in status.findings if not f.suspect and f.status == Status.CONFIRMED}
+        self.wrong += [f"finding {one!r} is gone" for one in self.findings - confirmed]
+        self.features, self.findings = status.features, confirmed
+
+
+def wait_for(fleet: FleetUnderTest, before: FleetStatus | None, seconds: float) -> float | None:
+    """Seconds until every agent has judged more programs than before; ``None`` if that does not come."""
+    began = time.monotonic()
+    done = {} if before is None else {a.name: a.programs for a in before.agents}
+    while time.monotonic() - began < seconds:
+        status = fleet.status()
+        names = {} if status is None else {a.name: a.programs for a in status.agents}
+        if len(names) == len(fleet.agents) and all(count > done.get(name, 0) for name, count in names.items()):
+            return time.monotonic() - began
+        time.sleep(0.5)
+    return None
+
+
+def run(fleet: FleetUnderTest, agents: int, kills: int, dice: random.Random, pause: float) -> KillsReport:
+    """Start agents, and kill."""
+    report = KillsReport()
+    for number in range(agents):
+        fleet.start(f"a{number}")
+    while not (Path(fleet.folder) / "a0" / "agent.json").is_file() and fleet.agents["a0"].poll() is None:
+        time.sleep(0.2)  # a store in SQLite is there then
+    if wait_for(fleet, None, START_SECONDS) is None:
+        report.wrong.append(f"not all agents worked within {START_SECONDS:.0f} s")
+    victims = VICTIMS if fleet.server is not None else VICTIMS[:3]
+    for _ in range(kills):
+        time.sleep(dice.uniform(0.1, pause))
+        before = fleet.status()
+        report.look(before)
+        whom = dice.choice(victims)
+        report.kills[whom] += 1
+        again = fleet.kill(whom, dice)
+        if again:
+            fleet.start(again)
+        took = wait_for(fleet, before, START_SECONDS)
+        if took is None:
+            report.wrong.append(f"not all agents worked {START_SECONDS:.0f} s after a kill of {whom}")
+        else:
+            report.recovery.append(round(took, 1))
+    report.look(fleet.status())
+    return report
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Kill agents and back ends of a fleet.")
+    parser.add_argument("--agents", type=int, default=4)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pause", type=float, default=4.0, help="most seconds between two kills")
+    parser.add_argument("--sqlite", action="store_true")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args(argv)
+    folder = Path(tempfile.mkdtemp(prefix="irfuzz-fleet-kills-"))
+    onnx.save(onnx.parser.parse_model(TINY), folder / "tiny.onnx")
+    server = None if args.sqlite else PostgresServer.begin()
+    url = f"sqlite:///{folder}/fleet.sqlite" if server is None else server.database()
+    fleet = FleetUnderTest(folder, url, server)
+    began = time.monotonic()
+    try:
+        report = run(fleet, args.agents, args.kills, random.Random(args.seed), args.pause)
+        report.wrong += fleet.drain()
+        more, figures = what_is_wrong(fleet)
+    finally:
+        fleet.end()
+        if server is not None:
+            server.end()
+    wrong = [*report.wrong, *more]
+    result = {
+        "agents": args.agents, "store": "sqlite" if server is None else "postgresql", "kills": dict(report.kills),
+        "seconds": round(time.monotonic() - began), "recovery, s": sorted(report.recovery),
+        "features": report.features, **figures, "wrong": wrong,
+    }  # fmt: skip
+    print(json.dumps(result, indent=1))
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=1) + "\n")
+    if not wrong:
+        shutil.rmtree(folder)
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""``irfuzz agent``: works on a campaign that many machines share, until it is told to end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from irfuzz.api.default_settings import FUZZ_MEMORY
+from irfuzz.cli.fleet_commands.fleet_seeds import fleet_seeds
+from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, whole
+
+NAME = "agent"
+ABOUT = """Work on a campaign that many machines share, in a folder of its own, until told to end.
+
+An agent runs the ordinary campaign and synchronises its folder with the store every few seconds: programs that show
+something new, findings, how far it is. It may be killed at any moment and started again with the same command; a store
+that is away is waited for. SIGTERM and Ctrl-C end it cleanly. The first agent makes the store (docs/fleet.md).
+Exit code: 0 it ended as asked, 2 wrong usage, or the store is away at the start or the end, 3 a fault of irfuzz."""
+EXAMPLES = """examples:
+  irfuzz agent seeds --store sqlite:///fleet.sqlite --time 8h
+  irfuzz agent --store postgresql+psycopg://fuzz:secret@db/fleet --blobs s3://bucket/fleet --jobs 8
+  irfuzz fleet status --store sqlite:///fleet.sqlite"""
+
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("seeds", metavar="SEED", nargs="*", type=place, help="A model, or a folder with models; the store's come too.")
+    add(
+        "--store", metavar="URL", required=True,
+        help="sqlite:///PATH for agents of one machine, postgresql+psycopg://USER:PASSWORD@HOST/NAME for many.",
+    )  # fmt: skip
+    add(
+        "--blobs", metavar="PLACE",
+        help="Folder that all agents reach, or s3://bucket/folder, for models and weights; the fleet remembers the "
+        "first. Default: beside the file of a SQLite store.",
+    )  # fmt: skip
+    add(
+        "-o", "--out", metavar="DIR", type=place, default=Path("irfuzz-agent"),
+        help="Folder of this agent alone; it goes on where it holds one. Default: irfuzz-agent.",
+    )  # fmt: skip
+    add("--time", metavar="TIME", type=duration, help="How long: 90s, 10m, 8h. Default: until told to end.")
+    add("--programs", metavar="N", type=whole(1), help="End after so many programs in this folder.")
+    add(
+        "--targets", metavar="NAMES", type=names,
+        help="Targets, separated by commas; * is a wildcard. Default: all that are installed, on the CPU.",
+    )  # fmt: skip
+    add("--jobs", metavar="N", type=whole(1), help="Processes that work side by side. Default: one a core.")
+    add(
+        "--seed", metavar="S", type=whole(0),
+        help="Root of all randomness of the fleet, where this agent makes the store. Default: 0, or the fleet's.",
+    )  # fmt: skip
+    add(
+        "--sync", metavar="SECONDS", type=positive, default=5.0,
+        help="Time between two synchronisations, at most 10. Default: 5.",
+    )  # fmt: skip
+    add(
+        "--max-nodes", metavar="N", type=whole(1), default=200,
+        help="No mutant gets more nodes, or than 30 more than its seed where that has more. Default: 200.",
+    )  # fmt: skip
+    add(
+        "--every", metavar="N", type=whole(1), default=16,
+        help="Targets that seldom tell more run on one program in so many. Default: 16.",
+    )  # fmt: skip
+    add(
+        "--timeout", metavar="SECONDS", type=positive, default=10.0,
+        help="What one target may take with one program. Default: 10.",
+    )  # fmt: skip
+    add(
+        "--memory", metavar="MIB", type=whole(1),
+        help=f"What one worker may take beyond its framework. Default: {FUZZ_MEMORY}, and more for large weights.",
+    )  # fmt: skip
+    add(
+        "--reduce", metavar="SECONDS", type=positive, default=20.0,
+        help="How long making one finding small may take. Default: 20.",
+    )  # fmt: skip
+    add("--json", action="store_true", help="Print what became of the agent as JSON.")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.api.fuzz import FuzzOptions
+    from irfuzz.fleet.agent import AgentOptions, run_agent
+
+    fuzz = FuzzOptions(
+        seed=args.seed, jobs=args.jobs, max_nodes=args.max_nodes, every=args.every, timeout=args.timeout,
+        memory=None if args.memory is None else args.memory << 20, reduce=args.reduce,
+    )  # fmt: skip
+    options = AgentOptions(
+        args.store, args.out, args.blobs, args.targets, args.time, args.programs, min(args.sync, 10.0), fuzz
+    )
+    models = fleet_seeds(args.seeds, args.targets)
+
+    def say(text: str) -> None:
+        if not args.quiet:
+            print(f"irfuzz: {text}", file=sys.stderr, flush=True)
+
+    with as_flags("targets", "jobs", "max-nodes", "every", "timeout", "memory", "reduce"):
+        report = run_agent(options, models, say)
+    print(json.dumps(report.to_json()) if args.json else report)
+    return 0

@@ -1,0 +1,119 @@
+"""``irfuzz fleet``: shows what the agents of a fleet do, tells them what to do, and writes their findings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from irfuzz.cli.fleet_commands.fleet_seeds import fleet_seeds
+from irfuzz.cli.parser import Parser, place
+from irfuzz.errors import UsageError
+
+if TYPE_CHECKING:
+    from irfuzz.fleet.store_connection import StoreConnection
+
+NAME = "fleet"
+ABOUT = """Show the agents of a campaign on many machines, tell them what to do, give them seeds, write their findings.
+
+status shows agents, rates, leases, the union of what programs show, and findings with who has seen them; drain lets
+agents finish and exit, pause lets them wait, resume lets them go on, end lets them exit and no new one begin, each with
+--agent for one alone; add-seeds gives every agent seeds; findings writes folders as `irfuzz fuzz` does. Agents hear
+what they are told when they synchronise, within ten seconds (docs/fleet.md).
+Exit code: 0, or 2 where the store cannot be used."""
+EXAMPLES = """examples:
+  irfuzz fleet status --store sqlite:///fleet.sqlite
+  irfuzz fleet status --store postgresql+psycopg://fuzz:secret@db/fleet --json
+  irfuzz fleet pause --store sqlite:///fleet.sqlite --agent node7-1f9a02c4
+  irfuzz fleet drain --store sqlite:///fleet.sqlite
+  irfuzz fleet add-seeds models --store sqlite:///fleet.sqlite
+  irfuzz fleet findings --store sqlite:///fleet.sqlite -o findings"""
+
+ORDERED = {"drain": "drain", "pause": "pause", "resume": "run", "end": "end"}
+"""What agents are told, by the word of the command line."""
+
+DOING = ("status", *ORDERED, "add-seeds", "findings")
+
+
+def arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("what", choices=DOING, help="What to do.")
+    add("seeds", metavar="SEED", nargs="*", type=place, help="With add-seeds: a model, or a folder with models.")
+    add("--store", metavar="URL", required=True, help="The store of the fleet, as for `irfuzz agent`.")
+    add("--blobs", metavar="PLACE", help="Where models and weights are, if not where the fleet has them.")
+    add("--agent", metavar="NAME", help="With drain, pause and resume: this agent alone.")
+    add("-o", "--out", metavar="DIR", type=place, help="With findings: the folder in which they are written.")
+    add("--json", action="store_true", help="Print JSON.")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irfuzz.fleet.store_connection import StoreConnection
+
+    _check(args)
+    store = StoreConnection(args.store)
+    try:
+        if args.what == "status":
+            _status(args, store)
+        elif args.what == "add-seeds":
+            _add_seeds(args, store)
+        elif args.what == "findings":
+            _findings(args, store)
+        else:
+            _tell(args, store)
+    finally:
+        store.close()
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse flags that have no meaning for what is to be done.
+
+    Raises:
+        UsageError: there is one, or one is missing.
+    """
+    if args.seeds and args.what != "add-seeds":
+        raise UsageError(f"{args.seeds[0]}: only add-seeds takes models; see `irfuzz fleet --help`")
+    if args.what == "add-seeds" and not args.seeds:
+        raise UsageError("add-seeds: expected SEED, a model or a folder with models")
+    if args.what == "findings" and args.out is None:
+        raise UsageError("findings: expected -o DIR")
+    if args.agent is not None and args.what not in ("drain", "pause", "resume"):
+        raise UsageError("--agent: only drain, pause and resume are about one agent")
+
+
+def _status(args: argparse.Namespace, store: StoreConnection) -> None:
+    from irfuzz.fleet.fleet_status import fleet_status
+    from irfuzz.report.terminal_text_cleaning import printable
+
+    found = fleet_status(store)
+    print(json.dumps(found.to_json()) if args.json else printable(str(found)))
+
+
+def _tell(args: argparse.Namespace, store: StoreConnection) -> None:
+    from irfuzz.fleet.agent_registry import Orders, tell
+
+    orders = Orders(ORDERED[args.what])
+    tell(store, orders, args.agent)
+    whom = args.agent or "all agents"
+    print(json.dumps({"agent": args.agent, "told": orders.value}) if args.json else f"told {whom}: {orders.value}")
+
+
+def _add_seeds(args: argparse.Namespace, store: StoreConnection) -> None:
+    from irfuzz.api.loaded_model import all_programs
+    from irfuzz.fleet.agent import shared_blobs
+    from irfuzz.fleet.program_exchange import give_seeds
+
+    blobs = shared_blobs(store, args.blobs)
+    models = fleet_seeds(args.seeds)
+    programs = all_programs(models, samples_too=True)
+    names = [model.name if model.path is None else model.path.name for model in models]
+    new = give_seeds(store, blobs, list(zip(names, programs, strict=True)))
+    print(json.dumps({"new": new, "seeds": names}) if args.json else f"{new} new seeds")
+
+
+def _findings(args: argparse.Namespace, store: StoreConnection) -> None:
+    from irfuzz.fleet.agent import shared_blobs
+    from irfuzz.fleet.fleet_status import write_findings
+
+    folders = write_findings(store, shared_blobs(store, args.blobs), args.out)
+    print(json.dumps([str(folder) for folder in folders]) if args.json else "\n".join(map(str, folders)))

@@ -1,0 +1,170 @@
+"""Lets two agents that find one fault make one finding, with the sightings of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from irfuzz.fleet.agent_registry import AgentAccount
+from irfuzz.fleet.fleet_schema import SHARED_FINDING, SIGHTING, store_time
+from irfuzz.fleet.shared_blobs import SharedBlobs
+from irfuzz.fleet.store_connection import StoreConnection
+from irfuzz.store.database import Database, FindingRow, Status
+from irfuzz.store.model_blob_packing import blobs_named, is_packed, pack_model, unpacked, whole_model
+
+_LARGE = ("model", "inputs", "original_model", "original_inputs")
+_TEXT = ("symptom", "target", "suspect", "status", "title", "verdict", "runs", "trace", "iteration")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFinding:
+    """A finding whose bytes are in the blobs already.
+
+    Attributes:
+        row: of the agent's folder, without models and inputs.
+        values: what the store gets of it, but for the agent and times.
+    """
+
+    row: FindingRow
+    values: Mapping[str, object]
+
+
+class FindingsGiven:
+    """What an agent has to tell of its findings.
+
+    Args:
+        database: of the campaign, which may be running.
+        first_job: number of the agent's first job among all of the fleet.
+        blobs: of the fleet.
+    """
+
+    def __init__(self, database: Database, first_job: int, blobs: SharedBlobs) -> None:
+        self._database, self._first_job, self._blobs = database, first_job, blobs
+        self._told: dict[int, FindingRow] = {}
+
+    def news(self, most: int = 50) -> list[GivenFinding]:
+        """Findings that are new or have changed since they were told, with their bytes in the blobs.
+
+        Args:
+            most: of them.
+
+        Raises:
+            StoreUnreachable: the blobs are away.
+        """
+        return [self._prepared(row) for row in self.changed()[:most]]
+
+    def changed(self) -> list[FindingRow]:
+        """Findings that the store does not know yet, or not as they are now; without models and inputs."""
+        return [row for row in self._database.findings(bare=True) if self._told.get(row.number) != row]
+
+    def told(self, findings: Sequence[GivenFinding]) -> None:
+        """Remember what the store knows now."""
+        self._told.update({f.row.number: f.row for f in findings})
+
+    def _prepared(self, bare: FindingRow) -> GivenFinding:
+        if bare.status == Status.EXPLAINED:
+            return GivenFinding(bare, {})
+        row = self._database.finding(bare.number)
+        models = {name: pack_model(getattr(row, name), self._blobs) for name in ("model", "original_model")}
+        weights = sorted({d for data in models.values() if is_packed(data) for d in blobs_named(unpacked(data))})
+        values: dict[str, object] = {name: getattr(row, name) for name in _TEXT}
+        values |= {name: self._blobs.put(models.get(name) or getattr(row, name) or b"\0") for name in _LARGE}
+        values |= {"weights": json.dumps(weights), "job": self._first_job + row.job}
+        return GivenFinding(bare, values)
+
+
+def give_findings(
+    store: StoreConnection, connection: Connection, account: AgentAccount, findings: Sequence[GivenFinding]
+) -> None:
+    """Store findings and who has seen them, as a part of a transaction; again is as good as once.
+
+    One that another agent has found stays one: a confirmed case takes the place of one that is not, and an agent's own
+    case is brought up to date. What another finding explains is nobody's any more.
+
+    Args:
+        store: of the fleet.
+        connection: of the transaction, in which ``beat`` has taken the agent's row.
+        account: of the agent.
+        findings: whose bytes are in the blobs.
+    """
+    for finding in sorted(findings, key=lambda f: f.row.signature):
+        row, name = finding.row, account.name
+        mine = (SIGHTING.c.agent == name) & (SIGHTING.c.number == row.number)
+        before = connection.execute(select(SIGHTING.c.signature).where(mine)).scalar_one_or_none()
+        if row.status == Status.EXPLAINED:
+            connection.execute(delete(SIGHTING).where(mine))
+        else:
+            _store_case(store, connection, name, finding)
+            seen = {"signature": row.signature, "status": row.status, "times": row.times, "last": store_time()}
+            statement = store.insert(SIGHTING).values(agent=name, number=row.number, first=store_time(), **seen)
+            connection.execute(statement.on_conflict_do_update(index_elements=["agent", "number"], set_=seen))
+        if before is not None and (before != row.signature or row.status == Status.EXPLAINED):
+            _remove_unseen(connection, before)
+
+
+def _store_case(store: StoreConnection, connection: Connection, name: str, finding: GivenFinding) -> None:
+    row, now = finding.row, store_time()
+    case = {**finding.values, "agent": name, "number": row.number}
+    key = SHARED_FINDING.c.signature == row.signature
+    statement = store.insert(SHARED_FINDING).values(signature=row.signature, first=now, last=now, **case)
+    new = connection.execute(statement.on_conflict_do_nothing().returning(SHARED_FINDING.c.number)).scalar_one_or_none()
+    if new is not None:
+        return
+    columns = (SHARED_FINDING.c.agent, SHARED_FINDING.c.number, SHARED_FINDING.c.status)
+    stored = connection.execute(select(*columns).where(key).with_for_update()).one()
+    own = (stored.agent, stored.number) == (name, row.number)
+    better = row.status == Status.CONFIRMED and stored.status != Status.CONFIRMED
+    values = case if own or better else {}
+    connection.execute(update(SHARED_FINDING).where(key).values(last=now, **values))
+
+
+def _remove_unseen(connection: Connection, signature: str) -> None:
+    """Remove a finding that nobody has under this name any more, as a suspect that was proven."""
+    left = select(func.count()).select_from(SIGHTING).where(SIGHTING.c.signature == signature)
+    if not connection.execute(left).scalar_one():
+        connection.execute(delete(SHARED_FINDING).where(SHARED_FINDING.c.signature == signature))
+
+
+def shared_findings(store: StoreConnection, *, suspects: bool | None = None) -> list[FindingRow]:
+    """All findings of a fleet in the order in which they came, each with its number here and without bytes.
+
+    Args:
+        store: of the fleet.
+        suspects: only those, or all others; ``None``: both.
+    """
+    times = (
+        select(SIGHTING.c.signature, func.sum(SIGHTING.c.times).label("times"))
+        .group_by(SIGHTING.c.signature)
+        .subquery()
+    )
+    query = select(SHARED_FINDING, times.c.times).join(times, times.c.signature == SHARED_FINDING.c.signature)
+    if suspects is not None:
+        query = query.where(SHARED_FINDING.c.suspect == suspects)
+    with store.transaction() as connection:
+        rows = connection.execute(query.order_by(SHARED_FINDING.c.first, SHARED_FINDING.c.signature)).all()
+    return [
+        FindingRow(
+            row.signature, row.symptom, row.target, row.suspect, row.title, row.verdict, row.runs, row.trace,
+            row.model.encode(), row.inputs.encode(), row.original_model.encode(), row.original_inputs.encode(),
+            row.status, row.job, row.iteration, times=int(row.times), number=number, first=row.first, last=row.last,
+        )
+        for number, row in enumerate(rows, 1)
+    ]  # fmt: skip
+
+
+def with_bytes(row: FindingRow, blobs: SharedBlobs) -> FindingRow:
+    """A finding of ``shared_findings`` with its models and inputs.
+
+    Args:
+        row: of it.
+        blobs: of the fleet.
+
+    Raises:
+        InternalError: a blob is gone.
+        StoreUnreachable: the blobs are away.
+    """
+    models = {name: blobs.get(getattr(row, name).decode()) for name in _LARGE}
+    return replace(row, **{name: whole_model(data, blobs) for name, data in models.items()})

@@ -1,0 +1,108 @@
+"""Work that one agent does for all of a fleet: offered, taken for a time, done, or free again if its agent dies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import Connection, and_, or_, select, update
+
+from irfuzz.fleet.fleet_schema import LEASE, store_time
+from irfuzz.fleet.store_connection import StoreConnection
+
+MOST_ATTEMPTS = 3
+"""Work at which so many agents have died or failed is left alone."""
+
+
+class LeaseKind(StrEnum):
+    """Kinds of such work."""
+
+    CONFIRM = "confirm"
+    """Run the script of a finding on another machine than the one that found it."""
+    SWEEP = "sweep"
+    """Remove blobs that no row names."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLease:
+    """Work that an agent has taken.
+
+    Attributes:
+        kind: of it.
+        item: what it is about, such as the signature of a finding.
+        attempts: how often it was taken, this time included.
+    """
+
+    kind: LeaseKind
+    item: str
+    attempts: int
+
+
+def offer(
+    store: StoreConnection, connection: Connection, kind: LeaseKind, item: str, *, needs: str = "", maker: str = ""
+) -> None:
+    """Offer work, as a part of a transaction; nothing happens if it was offered before.
+
+    Args:
+        store: of the fleet.
+        connection: of the transaction.
+        kind: of it.
+        item: what it is about.
+        needs: target that an agent must run to do it; empty for none.
+        maker: agent that is not to do it; empty for none.
+    """
+    values = {
+        "kind": kind.value, "item": item, "needs": needs, "maker": maker, "agent": "", "until": 0.0, "attempts": 0,
+        "done": False, "result": "",
+    }  # fmt: skip
+    connection.execute(store.insert(LEASE).values(**values).on_conflict_do_nothing())
+
+
+def take_lease(
+    store: StoreConnection, kind: LeaseKind, agent: str, targets: list[str], seconds: float
+) -> WorkLease | None:
+    """Take work that is free, or whose agent has not been heard of for the time of its lease.
+
+    Rows that another agent is about to take are skipped (PostgreSQL), or waited for (SQLite).
+
+    Args:
+        store: of the fleet.
+        kind: of the work.
+        agent: that takes it.
+        targets: that it runs.
+        seconds: after which it is free again, by the clock of the database.
+
+    Returns:
+        ``None`` if there is none for this agent.
+    """
+    now = store_time()
+    free = and_(
+        LEASE.c.kind == kind.value, ~LEASE.c.done, LEASE.c.until < now, LEASE.c.attempts < MOST_ATTEMPTS,
+        LEASE.c.maker != agent, or_(LEASE.c.needs == "", LEASE.c.needs.in_(targets)),
+    )  # fmt: skip
+    query = select(LEASE.c.item, LEASE.c.attempts).where(free).order_by(LEASE.c.attempts, LEASE.c.item)
+    with store.transaction() as connection:
+        row = connection.execute(query.limit(1).with_for_update(skip_locked=True)).one_or_none()
+        if row is None:
+            return None
+        held = update(LEASE).where(LEASE.c.kind == kind.value, LEASE.c.item == row.item)
+        connection.execute(held.values(agent=agent, until=now + seconds, attempts=row.attempts + 1))
+        return WorkLease(kind, row.item, row.attempts + 1)
+
+
+def end_lease(
+    store: StoreConnection, lease: WorkLease, agent: str, result: str, *, again_in: float | None = None
+) -> bool:
+    """Say that work is done; False if another agent has it by now, whose result counts then.
+
+    Args:
+        store: of the fleet.
+        lease: of it.
+        agent: that had taken it.
+        result: a few words.
+        again_in: seconds after which it is free to be done again; ``None``: never.
+    """
+    mine = update(LEASE).where(LEASE.c.kind == lease.kind.value, LEASE.c.item == lease.item, LEASE.c.agent == agent)
+    again = {"done": again_in is None, "until": 0.0 if again_in is None else store_time() + again_in}
+    with store.transaction() as connection:
+        return connection.execute(mine.values(agent="", result=result, attempts=0, **again)).rowcount == 1
