@@ -12,7 +12,6 @@ from onnx import parser
 from irfuzz.cli.main import main
 from irfuzz.errors import UsageError
 from irfuzz.ir.program import Program
-from irfuzz.report.command_reports.coverage import HEIGHT, WIDTH, as_html
 from irfuzz.search.coverage.coverable_call_space import (
     LEFT_OUT_KINDS,
     OLDEST,
@@ -25,9 +24,8 @@ from irfuzz.search.coverage.coverable_call_space import (
     load,
     spelled_out,
 )
-from irfuzz.search.coverage.fusion_coverage import Fusions
 from irfuzz.search.coverage.graphfuzz_operator_coverage import OperatorLevel
-from irfuzz.search.coverage.operator_call_coverage import CRITERIA, Coverage
+from irfuzz.search.coverage.operator_call_coverage import Coverage
 from irfuzz.spec import load_specs
 
 pytestmark = pytest.mark.unit
@@ -229,11 +227,3 @@ def test_graphfuzz_counts_what_is_outside_of_the_space_too() -> None:
         "single edges": 3,  # Gelu to itself, Relu and Abs
         "shapes and parameters": 5,
     }
-
-
-def test_the_curve_stands_over_times_where_they_are_known(space: Space) -> None:
-    coverage = Coverage(space)
-    curve = [(f"{t} s", dict.fromkeys(CRITERIA, share)) for t, share in ((0, 0.0), (1, 0.1), (4, 0.2))]
-    page = as_html(coverage, curve, Fusions(), None, [0, 1, 4])
-    assert f'points="0.0,{HEIGHT}.0 {WIDTH / 4:.1f},{HEIGHT / 2:.1f} {WIDTH}.0,0.0"' in page
-    assert "20%</text>" in page
