@@ -26,7 +26,8 @@ The way through the files:
 * ``zygote_client`` starts a zygote and forks children; ``zygote`` and ``child`` are the two processes themselves.
 * ``child_connection`` exchanges frames and watches memory; ``request_deadline`` says until when, on a busy machine,
   and ``transport`` encodes frames.
-* ``exit_classification`` makes a ``Reply`` of what happened; ``output_log`` keeps what the child printed.
+* ``exit_classification`` makes a ``Reply`` of what happened; ``output_log`` keeps what the child printed, and
+  ``printed_output`` what other processes do.
 * ``stray_processes`` ends what outlives a zygote that was killed, in processes that adopt orphans, as jobs do.
 * ``scratch_folder`` makes folders that are removed with the process that holds them, or by the next campaign;
   ``folder_removal`` removes them whatever a child has made in them.

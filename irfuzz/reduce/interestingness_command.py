@@ -14,6 +14,7 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Value
 from irfuzz.ir.program import Program
 from irfuzz.isolate.guard import guarded
+from irfuzz.isolate.printed_output import ended, printed
 from irfuzz.reduce.resume_folder import CANDIDATE
 from irfuzz.store.npz_tensors import pack
 
@@ -82,14 +83,14 @@ class CheckCommand:
                 start_new_session=True,
             )
             try:
-                said, _ = process.communicate(timeout=self._seconds)
+                said = printed(process, self._seconds)
             except subprocess.TimeoutExpired:
                 process.terminate()  # the guard ends what the command has started, too
-                process.communicate()
+                ended(process)
                 return False, f"was ended after {self._seconds:g} s"
             except BaseException:
                 process.terminate()
-                process.communicate()
+                ended(process)
                 raise
         stop_request.check()  # what was ended for that says nothing about the candidate
         lines = said.decode(errors="replace").strip().splitlines()

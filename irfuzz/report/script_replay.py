@@ -13,6 +13,7 @@ from pathlib import Path
 
 from irfuzz.isolate import Limits, stray_processes
 from irfuzz.isolate.guard import guarded
+from irfuzz.isolate.printed_output import ended, printed
 from irfuzz.isolate.sandbox_report import allowed_to_all
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.report.repro_scripts.code_templates import FROM_HERE
@@ -29,7 +30,7 @@ class ScriptEnd:
 
     Attributes:
         code: its exit code; ``None`` if it was ended for taking too long.
-        output: what it printed.
+        output: what it printed; of much the beginning and the end.
     """
 
     code: int | None
@@ -94,14 +95,14 @@ def run_script(
         env={**env, "TMPDIR": str(work.parent)},
     )
     try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
+        output = printed(process, seconds)
+    except subprocess.TimeoutExpired as error:
         process.terminate()  # the guard ends what the script has started, too
-        output, _ = process.communicate()
-        return ScriptEnd(None, output)
+        ended(process)
+        return ScriptEnd(None, error.output)
     except BaseException:
         process.terminate()
-        process.communicate()
+        ended(process)
         raise
     return ScriptEnd(process.returncode, output)
 
@@ -127,13 +128,13 @@ def replays(
         Whether it said that the fault shows and exited with 1, and what it printed.
     """
     try:
-        ended = run_repro(folder, seconds=seconds, python=python, limits=limits, allowed=allowed)
+        end = run_repro(folder, seconds=seconds, python=python, limits=limits, allowed=allowed)
     except OSError as error:  # no room for temporary files is no room in the campaign's folder
         return False, f"it cannot be run: {error}"
-    text = ended.output.decode(errors="replace")
-    if ended.code is None:
+    text = end.output.decode(errors="replace")
+    if end.code is None:
         return False, f"{text}\nended after {seconds:.3g} s"
-    return ended.shows, text
+    return end.shows, text
 
 
 def run_repro(

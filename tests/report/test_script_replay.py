@@ -103,6 +103,15 @@ sys.exit(1)
 
 
 @pytest.mark.unit
+@pytest.mark.usefixtures("home")
+def test_of_a_script_that_prints_much_the_middle_is_left_out(tmp_path: Path) -> None:
+    text = "import sys\nfor _ in range(64):\n    print('x' * (1 << 20))\nprint('the fault shows')\nsys.exit(1)\n"
+    shown, log = replays(script(tmp_path / "it", text), seconds=60)
+    assert shown
+    assert len(log) < 32 << 20
+
+
+@pytest.mark.unit
 def test_a_class_is_found_from_the_folder_of_the_user_by_scripts_that_look_there(home: Path, tmp_path: Path) -> None:
     (home / "my_runtime.py").touch()
     look = "import os, sys\nsys.path.insert(0, os.getcwd())\n"

@@ -173,7 +173,7 @@ def test_the_command_prints_table_json_and_page(tmp_path: Path, capsys) -> None:
     assert "layer sequence" in out.out
     assert "Tanh" in out.out
     assert "broken.onnx" in out.err
-    assert "<polyline" in (tmp_path / "c.html").read_text()
+    assert "<circle" in (tmp_path / "c.html").read_text()
     assert f"by the space of opset {NEWEST}" in out.out
     assert "ImageDecoder (its input is an encoded image" in out.out
     assert main(["coverage", str(tmp_path), "--opset", "12"]) == 2
