@@ -30,6 +30,7 @@ The way through the files:
 * ``blob_store`` keeps bytes under their digest: ``Blobs`` is the protocol, ``FolderBlobs`` a folder.
 * ``stored_program_encoding`` decides how a seed or a mutant is written, and reads it again; ``model_compression``
   leaves out what a mutant has in common with its seed, and ``blob_collection`` removes what nothing names any more.
+  ``bounded_decompression`` unpacks what is compressed, up to a size.
 * ``shared_weight_serialization`` writes a program whose weights are named by digest; ``model_blob_packing`` does it
   with serialised models and writes folders that link to blobs; ``tensor_to_blob_replacement`` does it for a stream of
   mutants.

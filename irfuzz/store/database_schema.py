@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, MetaData, String, Table, Text, UniqueConstraint
 from sqlalchemy.types import TypeDecorator
 
+from irfuzz.store.bounded_decompression import TEXT, decompressed
+
 SCHEMA = 1
 """Version of these tables; a database of another version is refused."""
 
@@ -40,7 +42,7 @@ class CompressedText(TypeDecorator[str]):
             dialect: not looked at.
         """
         try:
-            return zlib.decompress(value).decode() if isinstance(value, bytes) else value
+            return decompressed(value, TEXT).decode() if isinstance(value, bytes) else value
         except (zlib.error, UnicodeDecodeError):
             return value
 

@@ -15,6 +15,7 @@ from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.external_data_inlining import tensors_in
 from irfuzz.frontends.serialized_weight_separation import split
 from irfuzz.store.blob_store import SUFFIX, Blobs, FolderBlobs, digest_of
+from irfuzz.store.bounded_decompression import decompressed
 
 LARGE_PROGRAM = 1 << 20
 """Bytes of weights from which on those of a program are shared; smaller programs are stored whole."""
@@ -44,8 +45,17 @@ def packed(model: bytes, *, quickly: bool = False) -> bytes:
 
 
 def unpacked(data: bytes) -> bytes:
-    """The inverse of ``packed``: serialised ONNX that refers to blobs; a whole model stays as it is."""
-    return zlib.decompress(memoryview(data)[len(MAGIC) :]) if is_packed(data) else data
+    """The inverse of ``packed``: serialised ONNX that refers to blobs; a whole model stays as it is.
+
+    Raises:
+        InvalidProgram: it is damaged.
+    """
+    if not is_packed(data):
+        return data
+    try:
+        return decompressed(memoryview(data)[len(MAGIC) :])
+    except zlib.error as error:
+        raise InvalidProgram(f"stored model of {len(data)} bytes: expected a packed one, got: {error}") from None
 
 
 def pack_model(data: bytes, blobs: Blobs) -> bytes:

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from irfuzz.errors import InvalidProgram
+from irfuzz.store.bounded_decompression import decompressed
 
 MAGIC = b"irfuzz\x00stored\x01"
 """Before a compressed model; no ONNX model begins so."""
@@ -57,17 +58,40 @@ def expanded(data: bytes, seed: Callable[[str], bytes]) -> bytes:
     if not is_compressed(data):
         return data
     try:
-        inner = memoryview(zlib.decompress(memoryview(data)[len(MAGIC) :]))
+        inner = memoryview(decompressed(memoryview(data)[len(MAGIC) :]))
         digest, count = _HEAD.unpack_from(inner)
-        base = expanded(seed(digest.decode()), seed) if count else b""
-        own = _HEAD.size + count * _PIECE.size
-        parts: list[bytes | memoryview] = []
-        for size, at, length in _PIECE.iter_unpack(inner[_HEAD.size : own]):
-            parts += [inner[own : own + size], base[at : at + length]]
-            own += size
-        return b"".join([*parts, inner[own:]])
+        base = expanded(seed(digest.decode()), _no_seed_of_a_seed) if count else b""
+        return _joined(inner, count, base)
     except (zlib.error, struct.error, UnicodeDecodeError) as error:
         raise InvalidProgram(f"stored model of {len(data)} bytes: expected a compressed one, got: {error}") from None
+
+
+def _joined(inner: memoryview, count: int, base: bytes) -> bytes:
+    """A model of its own pieces, and those that stand in its seed.
+
+    Args:
+        inner: what is stored, unpacked.
+        count: how many pieces follow its head.
+        base: the seed.
+
+    Raises:
+        InvalidProgram: they are longer than both.
+        struct.error: there are fewer.
+    """
+    own = _HEAD.size + count * _PIECE.size
+    pieces = list(_PIECE.iter_unpack(inner[_HEAD.size : own]))
+    said = sum(size + length for size, _, length in pieces)
+    if said > len(inner) + len(base):  # none stands twice
+        raise InvalidProgram(f"stored model: its pieces have {said} bytes, it and its seed {len(inner) + len(base)}")
+    parts: list[bytes | memoryview] = []
+    for size, at, length in pieces:
+        parts += [inner[own : own + size], base[at : at + length]]
+        own += size
+    return b"".join([*parts, inner[own:]])
+
+
+def _no_seed_of_a_seed(digest: str) -> bytes:
+    raise InvalidProgram(f"stored seed: expected a whole one, got one that refers to {digest[:64]}")
 
 
 def _common_pieces(model: bytes, seed: bytes) -> Iterator[tuple[int, int, int]]:

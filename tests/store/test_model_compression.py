@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import struct
+import zlib
 
 import pytest
 
@@ -63,3 +65,25 @@ def test_nothing_in_common_refers_to_no_seed() -> None:
 def test_damaged_bytes_are_named(data: bytes) -> None:
     with pytest.raises(InvalidProgram, match=f"stored model of {len(data)} bytes"):
         expanded(data, never)
+
+
+def stored(digest: str, *pieces: tuple[int, int, int], own: bytes = b"") -> bytes:
+    """A model that says of itself what ``compressed`` would not."""
+    head = struct.pack("<64sI", digest.encode(), len(pieces))
+    return MAGIC + zlib.compress(head + b"".join(struct.pack("<III", *piece) for piece in pieces) + own)
+
+
+def test_a_seed_that_refers_to_a_seed_is_damaged() -> None:
+    own = {DIGEST: stored(DIGEST, (0, 0, 300))}
+    with pytest.raises(InvalidProgram, match="expected a whole one, got one that refers to"):
+        expanded(own[DIGEST], own.__getitem__)
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_a_piece_of_the_seed_stands_once(count: int) -> None:
+    data = stored(DIGEST, *[(0, 0, len(SEED))] * count)
+    if count == 1:
+        assert expanded(data, lambda _: SEED) == SEED
+    else:
+        with pytest.raises(InvalidProgram, match=f"pieces have {1000 * len(SEED)} bytes"):
+            expanded(data, lambda _: SEED)

@@ -14,6 +14,7 @@ from irfuzz.findings.finding import Finding
 from irfuzz.frontends.toml_file_reading import is_table
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Verdict
+from irfuzz.store.bounded_decompression import TEXT, decompressed
 from irfuzz.store.npz_tensors import Value, pack, unpack
 from irfuzz.store.stored_program_encoding import StoredPrograms
 from irfuzz.store.waiting_rows import WaitingRow
@@ -137,8 +138,8 @@ def whole_parts(
         InvalidProgram: neither the bytes nor the edits give a program.
         UsageError: the row is damaged.
     """
-    trace = _read(row, lambda: json.loads(zlib.decompress(row.trace)))
-    inputs = _read(row, lambda: unpack(zlib.decompress(row.inputs), f"waiting case {row.number}"))
+    trace = _read(row, lambda: json.loads(decompressed(row.trace, TEXT)))
+    inputs = _read(row, lambda: unpack(decompressed(row.inputs), f"waiting case {row.number}"))
     try:
         program = programs.read(row.model, lambda: remade(trace))
     except InvalidProgram:
@@ -164,7 +165,7 @@ def answers_in(row: WaitingRow, targets: Iterable[Target]) -> list[RunResult]:
     named = {target.name: target for target in targets}
 
     def read() -> list[RunResult]:
-        data = zlib.decompress(row.answers)
+        data = decompressed(row.answers)
         end = 8 + int.from_bytes(data[:8], "little")
         values = unpack(data[end:], f"waiting case {row.number}")
         return [
@@ -183,6 +184,6 @@ def answers_in(row: WaitingRow, targets: Iterable[Target]) -> list[RunResult]:
 def _read(row: WaitingRow, read: Callable[[], T]) -> T:
     try:
         return read()
-    except (ValueError, KeyError, TypeError, zlib.error) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, zlib.error) as error:
         why = f"{type(error).__name__}: {error}"
         raise UsageError(f"waiting case {row.number}: cannot be read: {why}") from None
