@@ -30,7 +30,7 @@ The way through the files:
   ``printed_output`` what other processes do.
 * ``stray_processes`` ends what outlives a zygote that was killed, in processes that adopt orphans, as jobs do.
 * ``scratch_folder`` makes folders that are removed with the process that holds them, or by the next campaign;
-  ``folder_removal`` removes them whatever a child has made in them.
+  ``scratch_quota`` empties them once too much is left there, and ``folder_removal`` removes whatever is in them.
 * ``sandbox`` takes network, home and files from a process as far as the kernel allows; ``sandbox_report`` tells what
   holds here, and has what the user leaves to workers.
 * ``linux`` has the system calls that Python lacks, ``guard`` runs a whole command so that all of its processes end with

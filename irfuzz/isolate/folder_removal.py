@@ -9,6 +9,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from typing import TypeAlias  # workers of an older Python lack it
 
 _SETFLAGS = 0x40086602
 """``FS_IOC_SETFLAGS`` of Linux."""
@@ -32,6 +37,54 @@ def remove_folder(path: str | os.PathLike[str], *, dir_fd: int | None = None) ->
         os.rmdir(path, dir_fd=dir_fd)
 
 
+Contents: TypeAlias = "dict[str, Contents | None]"
+"""What is in a folder: the contents of folders by name, and ``None`` for all that is none."""
+
+
+def contents(path: str | os.PathLike[str]) -> Contents:
+    """What is in a folder now, with all that is in its subfolders.
+
+    Args:
+        path: of the folder; one that cannot be read counts as empty.
+    """
+    found: Contents = {}
+    with contextlib.suppress(OSError), os.scandir(path) as entries:
+        for entry in entries:
+            found[entry.name] = contents(entry.path) if entry.is_dir(follow_symlinks=False) else None
+    return found
+
+
+def empty_folder(path: str | os.PathLike[str], *, keep: Contents) -> None:
+    """Remove what is in a folder but for some of it; what cannot be removed stays, without an error.
+
+    No link is followed, whatever has become of the folders in between.
+
+    Args:
+        path: of the folder; nothing happens if there is none.
+        keep: what stays.
+    """
+    with contextlib.suppress(OSError):
+        root = _opened(path, None)
+        try:
+            _keep_only(root, keep)
+        finally:
+            os.close(root)
+
+
+def _keep_only(root: int, keep: Contents) -> None:
+    for name in _without_files(root, keep):
+        remove_folder(name, dir_fd=root)
+    for name, inner in keep.items():
+        if inner is None:
+            continue
+        with contextlib.suppress(OSError):  # it is gone, or no folder any more
+            folder = _opened(name, root)
+            try:
+                _keep_only(folder, inner)
+            finally:
+                os.close(folder)
+
+
 def _empty(root: int) -> None:
     """Remove all that is in a folder: its subfolders are moved up into it one by one, so that none is ever deep."""
     mark = os.urandom(8).hex()
@@ -53,11 +106,11 @@ def _empty(root: int) -> None:
             os.rmdir(name, dir_fd=root)
 
 
-def _without_files(folder: int) -> list[str]:
-    """Remove what is no folder from a folder; the names of those that are."""
+def _without_files(folder: int, keep: Container[str] = ()) -> list[str]:
+    """Remove what is no folder from a folder; the names of those that are, but for those of ``keep``."""
     names: list[str] = []
     with os.scandir(folder) as entries:
-        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        found = [(e.name, e.is_dir(follow_symlinks=False)) for e in entries if e.name not in keep]
     for name, is_folder in found:
         if is_folder:
             names.append(name)

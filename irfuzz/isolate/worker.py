@@ -259,6 +259,8 @@ class Worker:
             return self._without_zygote(line, gone, time.perf_counter() - began)
         if number:  # ``warm()`` is no request
             line.served += len(each) or 1
+        if reply.exit == "ok":
+            self._clear_scratch()
         if each:
             if each[-1].exit != "ok":
                 each[-1] = replace(each[-1], log=line.log.text())
@@ -269,6 +271,13 @@ class Worker:
         if reply.exit != "error":
             self._end()  # whatever took the memory still holds it
         return reply
+
+    def _clear_scratch(self) -> None:
+        """If the children have left too much in the scratch folder, end the last one and remove it."""
+        if self._zygote is not None and self._zygote.quota.is_exceeded():
+            self._end()
+            if self._zygote is not None:
+                self._zygote.quota.clear()
 
     def _without_answer(self, line: ChildConnection, ended: ChildEnded, seconds: float) -> Reply:
         assert self._zygote is not None

@@ -61,7 +61,8 @@ class Limits:
         answer_bytes: longest answer that is accepted.
         result_bytes: most bytes of the values of one request's answer; a handler that gives more has raised
             ``NotImplementedError``, and they stay in the child. ``None`` for no limit of their own.
-        file_bytes: longest file that a child may write.
+        file_bytes: longest file that a child may write, and what may lie in the worker's scratch folder between two
+            requests: of more all is removed, and a new child goes on.
         log_bytes: how much of what a child prints during one request is kept.
     """
 

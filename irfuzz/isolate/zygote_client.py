@@ -19,6 +19,7 @@ from irfuzz.isolate import linux, stray_processes
 from irfuzz.isolate.output_log import OutputLog
 from irfuzz.isolate.sandbox_report import allowed_to_all
 from irfuzz.isolate.scratch_folder import ScratchFolder
+from irfuzz.isolate.scratch_quota import ScratchQuota
 from irfuzz.isolate.worker_spec_and_reply import Limits, StartError, WorkerSpec
 from irfuzz.process_limits import on_memory
 
@@ -88,6 +89,7 @@ class ZygoteClient:
         "child",
         "control",
         "death",
+        "quota",
         "resident",
         "scratch",
         "versions",
@@ -115,6 +117,7 @@ class ZygoteClient:
         self.versions: dict[str, str] = {}
         self._folder = ScratchFolder()
         self.scratch = self._folder.path
+        self.quota = ScratchQuota(self.scratch, limits.file_bytes)
         _scratch.add(self._folder)
         # Whole messages, and file descriptors with them.
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -190,6 +193,7 @@ class ZygoteClient:
             elif message["op"] == "ready":
                 self.resident = message["resident"]
                 self.versions = {"python": message["python"], "numpy": message["numpy"]}
+                self.quota.begin()
                 self._hello = True
                 return
 

@@ -15,6 +15,7 @@ import pytest
 
 import irfuzz
 from irfuzz.isolate import Worker, WorkerSpec, linux
+from irfuzz.isolate.folder_removal import contents, empty_folder
 from irfuzz.isolate.scratch_folder import LOCK, PREFIX, ScratchFolder, remove_abandoned
 
 pytestmark = pytest.mark.unit
@@ -35,6 +36,26 @@ if len(sys.argv) > 1:
 print(folder.path, flush=True)
 time.sleep(60)
 """
+
+
+def test_a_folder_is_emptied_but_for_what_was_there(tmp_path: Path) -> None:
+    place, users = tmp_path / "place", tmp_path / "users"
+    for folder in (place / "home" / "cache", users / "cache", place / "run"):
+        folder.mkdir(parents=True)
+    for file in (place / "lock", place / "home" / "profile", users / "cache" / "thesis"):
+        file.touch()
+    before = contents(place)
+    assert before == {"lock": None, "home": {"cache": {}, "profile": None}, "run": {}}
+    for new in (place / "new", place / "home" / "new", place / "home" / "cache" / "new"):
+        new.touch()
+    (place / "deep" / "er").mkdir(parents=True)
+    empty_folder(place, keep=before)
+    assert contents(place) == before
+    shutil.rmtree(place / "home")
+    (place / "home").symlink_to(users)
+    empty_folder(place, keep=before)
+    assert (users / "cache" / "thesis").exists(), "no link is followed"
+    empty_folder(place / "nowhere", keep=before)
 
 
 def test_what_may_never_change_is_removed_too(place: Path) -> None:

@@ -357,6 +357,26 @@ def test_files_are_bounded(many: WorkerSpec) -> None:
         good(worker)
 
 
+@pytest.mark.parametrize("place", [None, ".", "~"])
+def test_what_is_left_in_the_scratch_folder_is_bounded(
+    many: WorkerSpec, monkeypatch: pytest.MonkeyPatch, place: str | None
+) -> None:
+    monkeypatch.setattr("irfuzz.isolate.scratch_quota.LOOK_SECONDS", 0.0)
+    with Worker(many, Limits(file_bytes=MIB)) as worker:
+        litter: dict[str, Any] = {"bytes": MIB // 2, "dir": place}
+        first = ask(worker, "litter", **litter).response
+        second = ask(worker, "litter", **litter).response
+        assert second["pid"] == first["pid"], "as much as may be there"
+        ask(worker, "litter", **litter)
+        third = good(worker)
+        assert third.response["pid"] != first["pid"]
+        scratch = Path(good_folder(worker)).parent
+        assert sum(path.stat().st_size for path in scratch.rglob("*")) < MIB // 2
+        calls: list[tuple[dict[str, Any], list[Any]]] = [({"do": "litter", **litter}, [])] * 3
+        assert [reply.exit for reply in worker.call_all(calls)] == ["ok"] * 3
+        assert good(worker).response["pid"] != third.response["pid"]
+
+
 def next_id(worker: Worker) -> int:
     """The number of the next request, which hostile code would read from its own memory."""
     return worker._number + 1

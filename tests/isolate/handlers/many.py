@@ -242,6 +242,17 @@ def do_touch(request, values):
     return {"cwd": str(Path.cwd()), **env}, []
 
 
+def do_litter(request, values):
+    """A temporary file that nobody removes."""
+    import tempfile
+
+    place = request["dir"]
+    file, name = tempfile.mkstemp(dir=place and Path(place).expanduser())
+    os.write(file, bytes(request["bytes"]))
+    os.close(file)
+    return {"name": name, "pid": os.getpid()}, []
+
+
 def do_big_file(request, values):
     Path("big").write_bytes(b"x" * request["bytes"])
     return {}, []
