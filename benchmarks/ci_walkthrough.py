@@ -5,7 +5,8 @@ types the commands of docs/ci.md ("Set up") in it with a fresh virtual environme
 that ``irfuzz init`` wrote as GitHub would: with an empty baseline (red, with an annotation), then with the written
 one (green), then with a second fault (red). It prints what each step took, the lines of configuration, and the share of
 programs that the converter refused; it exits with 1 if a run has the wrong colour, if it took more than ten minutes to
-the first red run, or if a tenth or more was refused. ``--time 40s`` shortens the campaigns.
+the first red run, or if a tenth or more was refused. ``--time 40s`` shortens the campaigns, and ``--wheel FILE`` installs
+a wheel, as a user's pip does, instead of building this checkout.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ FIRST, SECOND = "gemm-beta", "transpose-default"
 MINUTES, LINES, REFUSED = 10, 15, 0.1
 
 
-def typed() -> list[str]:
-    """The commands of the page, with this checkout and the converter in the places of examples."""
+def typed(installed: Path) -> list[str]:
+    """The commands of the page, with what is installed and the converter in the places of examples."""
     section = (ROOT / "docs" / "ci.md").read_text().partition("## Set up")[2]
     block = section.partition("```bash\n")[2].partition("```")[0]
-    words = {"'irfuzz[onnxruntime]'": f"'{ROOT}[onnxruntime]'", "my_package.my_module:MyConverter": TARGET}
+    words = {"'irfuzz[onnxruntime]'": f"'{installed}[onnxruntime]'", "my_package.my_module:MyConverter": TARGET}
     lines = [line for line in block.splitlines() if line.strip()]
     for word, other in words.items():
         lines = [line.replace(word, other) for line in lines]
@@ -51,7 +52,9 @@ def told(what: str, ended: Ended, wanted: int, problems: list[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--time", default="", help="of a campaign, instead of the budget's")
-    more = f"--time {time}" if (time := parser.parse_args().time) else ""
+    parser.add_argument("--wheel", type=Path, default=ROOT, help="is installed instead of this checkout")
+    args = parser.parse_args()
+    more = f"--time {args.time}" if args.time else ""
     problems: list[str] = []
     with tempfile.TemporaryDirectory(prefix="walkthrough-") as place:
         folder, venv = Path(place, "repository"), Path(place, "venv")
@@ -64,7 +67,7 @@ def main() -> int:
             0,
             problems,
         )
-        install, init, *_, baseline, add = typed()
+        install, init, *_, baseline, add = typed(args.wheel.resolve())
         setting_up = [project.run(line) for line in (install, init)]
         for line, ended in zip((install, init), setting_up, strict=True):
             told(line.replace(str(ROOT), "."), ended, 0, problems)

@@ -23,6 +23,8 @@ Operator = Callable[..., np.ndarray]
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
+    if not x.size:
+        return x.copy()
     axis = -1 if "softmax-axis" in FAULTS else axis
     shifted = np.exp(x - x.max(axis=axis, keepdims=True))
     return shifted / shifted.sum(axis=axis, keepdims=True)

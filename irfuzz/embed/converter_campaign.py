@@ -340,7 +340,7 @@ def _kept(
             program, inputs, watch.still, values_of=watch.values_of, seconds=options.reduce, starts=starts
         )  # fmt: skip
         shelf.tries = small.tries
-        return FailingCase(small.program, small.inputs)
+        return FailingCase(small.program, small.inputs, settled=small.settled)
 
     def all_of_them(verdict: Verdict) -> Sequence[Target]:
         del verdict

@@ -19,11 +19,16 @@ class FailingCase:
     Args:
         model: bytes of the program, or the program itself.
         inputs: as ``store.tensors.pack`` gives them, or values by name.
+        settled: false if time ended before all nodes were removed that have no part in the failure; not stored.
+
+    Attributes:
+        settled: the same.
     """
 
-    __slots__ = ("_inputs", "_model", "_packed", "_program", "_proto", "_stored")
+    __slots__ = ("_inputs", "_model", "_packed", "_program", "_proto", "_stored", "settled")
 
-    def __init__(self, model: bytes | Program, inputs: bytes | Mapping[str, Value]) -> None:
+    def __init__(self, model: bytes | Program, inputs: bytes | Mapping[str, Value], *, settled: bool = True) -> None:
+        self.settled = settled
         self._model = model if isinstance(model, bytes) else None
         self._program = model if isinstance(model, Program) else None
         self._stored: Program | None = None

@@ -194,8 +194,10 @@ class Finding:
         )
 
     def _cause(self) -> Cause | None:
-        program = self.case.program
-        return Cause.of(self.verdict, program, self.needs) if len(program.graph) <= SMALL else None
+        program, settled = self.case.program, self.case.settled
+        if len(program.graph) > SMALL and settled:
+            return None
+        return Cause.of(self.verdict, program, self.needs, settled=settled)
 
     @property
     def component(self) -> str:

@@ -93,11 +93,12 @@ def reduce_case(
     session = Session(
         program.clone(), inputs, still, values_of, seconds, tries, each=each, jobs=jobs, skip=skip, on_try=on_try
     )
-    complete = True
+    complete, settled = True, False
     try:
         any(session.attempt(one.clone(), given) for one, given in starts)
         while True:
             _settle(session, STRUCTURE)
+            settled = True
             # Data that became plainer may be what kept a node.
             if not _settle(session, DATA):
                 break
@@ -107,7 +108,7 @@ def reduce_case(
         complete = False  # what was found stands
     finally:
         session.close()
-    return session.best(complete=complete)
+    return session.best(complete=complete, settled=settled)
 
 
 def _settle(session: Session, passes: tuple[Pass, ...]) -> bool:

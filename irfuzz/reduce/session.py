@@ -41,12 +41,14 @@ class Reduced:
         inputs: its inputs by name.
         tries: calls of the predicate by then.
         complete: no pass makes it smaller; otherwise the budget ended first.
+        settled: no pass could remove a node any more, though values may not be as plain as they get.
     """
 
     program: Program
     inputs: dict[str, Value]
     tries: int = 0
     complete: bool = True
+    settled: bool = True
 
 
 LATE = 0.1
@@ -247,13 +249,14 @@ class Session:
                 self._on_try(candidate.key, self.best() if place == kept else None)
         return kept
 
-    def best(self, *, complete: bool = False) -> Reduced:
+    def best(self, *, complete: bool = False, settled: bool = False) -> Reduced:
         """The best case so far, without a copy; the session goes on as before.
 
         Args:
             complete: what the result says of whether no pass makes it smaller.
+            settled: what it says of whether one could remove a node.
         """
-        return Reduced(self.program, self.inputs, self.tries, complete)
+        return Reduced(self.program, self.inputs, self.tries, complete, settled)
 
     def _fails(self, candidate: _Candidate) -> bool:
         began = time.monotonic()

@@ -15,6 +15,7 @@ from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.stored_findings import archive as module
 from irfuzz.campaign.stored_findings.archive import TIME_UP, CampaignArchive, words_of
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
+from irfuzz.findings.causes.cause_grouping import Cause
 from irfuzz.findings.codec import finding_of, row_of
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, KnownIssue, VersionAnswer
@@ -181,6 +182,28 @@ def test_another_program_of_one_cause_is_counted(layout: Layout, database: Datab
     assert isinstance(_keep(archive, _by_pass(2, passes=("Other",))), DroppedFinding), "its signature is known"
     assert isinstance(_keep(archive, _by_pass(3, "Fail: another word")), Finding)
     assert isinstance(_keep(archive, _by_pass(3, passes=("Other",))), Finding)
+
+
+def test_what_was_not_made_small_in_time_counts_for_the_cause_that_it_has_in_it(
+    layout: Layout, database: Database
+) -> None:
+    archive = CampaignArchive(layout, database, Config())
+    cause = Cause("t", Symptom.DIFFERENCE, operators=("Neg",), nodes=1)
+    small, large = replace(_by_pass(2), cause=cause), replace(cause, operators=("Abs", "Neg"), nodes=9)
+    cut = replace(small, signature="large", cause=replace(large, settled=False))
+    _keep(archive, small)
+    assert _keep(archive, cut) == DroppedFinding("repeated")
+    assert isinstance(_keep(archive, replace(cut, signature="settled", cause=large)), Finding)
+
+
+def test_what_was_not_made_small_in_time_gives_its_place_to_what_was(layout: Layout, database: Database) -> None:
+    archive, small = CampaignArchive(layout, database, Config()), _by_pass(2)
+    assert small.cause is not None
+    large = replace(small.cause, operators=(*small.cause.operators, "Softmax"), nodes=9, settled=False)
+    _keep(archive, replace(_by_pass(3), signature="large", cause=large))
+    assert _keep(archive, small) == DroppedFinding("repeated")
+    (row,) = database.findings()
+    assert (row.number, row.signature, len(finding_of(row).case.program.graph)) == (1, "large", 2)
 
 
 def test_the_smallest_program_of_a_cause_stands_for_it(layout: Layout, database: Database) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import onnx.parser
 import pytest
@@ -99,6 +100,13 @@ def test_elements_in_wrong_places_are_one_cause_whether_or_not_the_shape_shows_i
     assert not _explains((shape, plain), (refused, plain))
 
 
+def test_what_is_wrong_by_an_attribute_is_so_without_elements_too() -> None:
+    odd = f"y = ReduceSum <{NOOP}> (x)"
+    some, none = (KERNEL, _program(odd)), (KERNEL, _program(odd, sizes="1, 0, 6, 6"))
+    assert _explains(some, none)
+    assert not _explains(none, some)
+
+
 def test_what_has_a_wrong_shape_with_elements_has_it_without() -> None:
     shape = replace(KERNEL, symptom=Symptom.WRONG_SHAPE, expected="float32[2,3]", got="float32[3,2]")
     some, none = (shape, _program("y = Relu (x)")), (shape, _program("y = Relu (x)", sizes="1, 0, 6, 6"))
@@ -116,6 +124,26 @@ def test_who_misreads_an_attribute_runs_what_breaks_its_rule() -> None:
         assert not _explains((wrong, plain), (broken, odd)), "it is wrong without the attribute"
         assert not _explains((wrong, odd), (replace(broken, rule="rank(X) >= 1"), odd)), "a rule of something else"
     assert not _explains((KERNEL, _program("y = LogSoftmax <axis = 1> (x)")), (broken, odd))
+
+
+def test_what_could_not_be_made_small_is_of_the_cause_that_it_has_in_it() -> None:
+    small, odd = _program("y = Transpose (x)"), _program("y = Transpose <perm = [3, 2, 1, 0]> (x)")
+    long = _program("a = Relu (x) b = Concat <axis = 0> (a, a) y = Transpose (b)")
+    chain = " ".join(f"{b} = Neg ({a})" for a, b in pairwise("abcdefghijklmn"))
+    many = _program(f"a = Relu (x) {chain} y = Transpose (n)")
+    for whole in (long, many):
+        cut, settled = Cause.of(KERNEL, whole, settled=False), Cause.of(KERNEL, whole)
+        assert Cause.of(KERNEL, small).explains(cut)
+        assert Cause.of(replace(KERNEL, symptom=Symptom.NAN_INF), small).explains(cut)
+        assert not Cause.of(KERNEL, small).explains(settled), "each of its nodes has a part"
+        assert not Cause.of(KERNEL, odd).explains(cut), "it has no such attribute"
+        assert not Cause.of(KERNEL, _program("y = Softmax (x)")).explains(cut)
+        assert not Cause.of(replace(KERNEL, symptom=Symptom.WRONG_SHAPE), small).explains(cut)
+        assert not cut.explains(Cause.of(KERNEL, small))
+        assert Cause.from_json(cut.to_json()) == cut
+    assert not Cause.of(KERNEL, many, settled=False).explains(Cause.of(KERNEL, many, settled=False)), "says nothing"
+    old = {key: value for key, value in Cause.of(KERNEL, small).to_json().items() if key != "settled"}
+    assert Cause.from_json(old).settled
 
 
 def test_wrong_shapes_of_other_attributes_are_told_apart() -> None:

@@ -58,8 +58,10 @@ def test_a_fault_of_the_values(root: Path) -> None:
     program, inputs = seed(root, "resnet")
     still = checked(lambda p, i: "Gemm" in ops(p) and max(v.max() for v in run(p, i).values()) > 1)
     small = reduce_case(program, inputs, still, values_of=values_of, seconds=300)
-    assert (ops(small.program), small.complete) == (["Gemm"], True)
+    assert (ops(small.program), small.complete, small.settled) == (["Gemm"], True, True)
     assert small.tries < 150
+    nodes = reduce_case(program, inputs, still, values_of=values_of, tries=small.tries - 1)
+    assert (ops(nodes.program), nodes.complete, nodes.settled) == (["Gemm"], False, True), "plainer values were missing"
     assert all(v.size <= 4 for v in small.inputs.values())  # type: ignore[union-attr]
 
 
@@ -115,7 +117,7 @@ def test_tries_are_counted_and_bounded(root: Path) -> None:
     for most in (0, 1, 7):
         calls.clear()
         small = reduce_case(program, inputs, still, values_of=values_of, tries=most)
-        assert (len(calls), small.tries, small.complete) == (most, most, False)
+        assert (len(calls), small.tries, small.complete, small.settled) == (most, most, False, False)
         assert "Gemm" in ops(small.program)
 
 

@@ -154,6 +154,7 @@ class _Reduction:
         if self._seeds and not state.continued:
             self._drop_edits(finding, watch, state)
         self._before = len(program.graph)
+        settled = True
         if not state.complete:
 
             def told(key: bytes, best: Reduced | None) -> None:
@@ -166,7 +167,8 @@ class _Reduction:
                 skip=state.skip, on_try=told,
             )  # fmt: skip
             state.keep(small)
-        return FailingCase(state.program, state.inputs)
+            settled = small.settled
+        return FailingCase(state.program, state.inputs, settled=settled)
 
     def _drop_edits(self, finding: Finding, watch: FaultPredicate, state: ReductionState) -> None:
         try:

@@ -317,7 +317,7 @@ class Triage:
             program, inputs, watch.still, values_of=watch.values_of, each=each, starts=starts,
             seconds=began + seconds - time.monotonic(),
         )  # fmt: skip
-        return FailingCase(small.program, small.inputs)
+        return FailingCase(small.program, small.inputs, settled=small.settled)
 
     def _depends_on_history(self, finding: Finding) -> str:
         """What a fresh process does not show may come of running the same again and again, as a leak does.

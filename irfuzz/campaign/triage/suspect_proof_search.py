@@ -180,7 +180,7 @@ class _Search:
         )  # fmt: skip
         if self._seen.proof is not None or self._means.stopping():
             return self._seen.proof
-        case = FailingCase(small.program, small.inputs)
+        case = FailingCase(small.program, small.inputs, settled=small.settled)
         results = self._means.bench.run(case, self._heard)
         found = self._means.bench.judge(case, results, invalid=False)
         left = self._seen.still_open(found, case.program)

@@ -55,6 +55,7 @@ class Cause:
         needs: what alone makes the fault go away if it is changed (``conditions``); empty if nothing does, or nothing
             was tried.
         nodes: of the program.
+        settled: all nodes were removed that have no part in the fault; otherwise time ended first.
     """
 
     target: str
@@ -69,15 +70,17 @@ class Cause:
     empty: bool = False
     needs: tuple[str, ...] = ()
     nodes: int = 0
+    settled: bool = True
 
     @classmethod
-    def of(cls, verdict: Verdict, program: Program, needs: Sequence[str] = ()) -> Cause:
+    def of(cls, verdict: Verdict, program: Program, needs: Sequence[str] = (), *, settled: bool = True) -> Cause:
         """What a reduced program, the verdict on it and its conditions tell.
 
         Args:
             verdict: on the program. If passes are to blame the variant of the target does not count.
             program: best made small, for all that computes the output counts as taking part.
             needs: conditions without which the fault does not show.
+            settled: all nodes were removed that have no part in it.
         """
         rule = verdict.rule if verdict.symptom is Symptom.LENIENCY else ""
         told = verdict.symptom in BY_MESSAGE
@@ -94,6 +97,7 @@ class Cause:
             empty=sees_empty(verdict, program),
             needs=tuple(needs),
             nodes=len(program.graph),
+            settled=settled,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -105,7 +109,7 @@ class Cause:
         """The inverse of ``to_json``.
 
         Args:
-            data: read from JSON; only ``needs`` may be missing.
+            data: read from JSON; only ``needs`` and ``settled`` may be missing.
 
         Raises:
             KeyError, ValueError, TypeError: it is none.
@@ -123,6 +127,7 @@ class Cause:
             empty=bool(data["empty"]),
             needs=tuple(map(str, data.get("needs", ()))),
             nodes=int(data["nodes"]),
+            settled=bool(data.get("settled", True)),
         )
 
     def explains(self, other: Cause) -> bool:
@@ -139,6 +144,10 @@ class Cause:
             return False
         if self.needs and other.needs and not {*self.needs} & {*other.needs}:
             return False  # what makes one go away is not what makes the other go away
+        if not other.settled and self._is_part_of(other):
+            return True
+        if max(self.nodes, other.nodes) > SMALL:
+            return False
         if self.symptom == other.symptom and self.symptom in BY_MESSAGE:
             if self.passes and other.passes:
                 return self.words == other.words or self._breaks_inference_as(other)
@@ -167,6 +176,13 @@ class Cause:
     def _place(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return self.operators, self.attributes
 
+    def _is_part_of(self, other: Cause) -> bool:
+        """Whether a program that could not be made small in time has all of this cause: it likely is what is left."""
+        symptoms = {self.symptom, other.symptom}
+        same = (len(symptoms) == 1 or symptoms <= VALUES) and self.words == other.words
+        whole = {*self.operators} <= {*other.operators} and {*self.attributes} <= {*other.attributes}
+        return same and whole and self.settled and bool(self.operators) and self.nodes < other.nodes
+
     def _misreads_what_breaks(self, other: Cause) -> bool:
         """Whether what is wrong with an attribute runs what breaks a rule of that attribute: it does not look at it."""
         names = {name.partition(".")[2] for name in self.attributes}
@@ -186,9 +202,10 @@ class Cause:
 
     def _is_alike(self, other: Cause) -> bool:
         """Whether types, shapes and their relations are, as far as they matter."""
-        if self.empty != other.empty and (self.empty or {self.symptom, other.symptom} != {Symptom.WRONG_SHAPE}):
-            return False  # a shape that is wrong with elements is so without any
-        if {self.symptom, other.symptom} == {Symptom.WRONG_SHAPE}:
+        shapes = {self.symptom, other.symptom} == {Symptom.WRONG_SHAPE}
+        if self.empty != other.empty and (self.empty or not (shapes or self.attributes)):
+            return False  # what is wrong with elements does not need their absence; without evidence too much is alike
+        if shapes:
             # A shape does not depend on the type; older campaigns have no relation of shapes.
             return self.kinds == other.kinds or not self.kinds or not other.kinds
         kinds = self.kinds == other.kinds or self.symptom != other.symptom
