@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,7 +18,7 @@ from irfuzz.errors import InvalidProgram, SpecError, Unsupported, UsageError
 from irfuzz.execute.versions.environments import version_key
 from irfuzz.findings.finding import Finding, KnownIssue
 from irfuzz.findings.known_issue_conditions import KnownNode, NodeCondition, known_nodes, node_condition
-from irfuzz.frontends.toml_file_reading import is_list, is_table
+from irfuzz.frontends.toml_file_reading import is_list, is_table, read_toml
 from irfuzz.ir.program import Program
 from irfuzz.ir.subgraphs import nodes_within
 from irfuzz.oracle.verdict import Symptom
@@ -316,12 +315,7 @@ def read_rules(path: Path) -> tuple[KnownIssueRule, ...]:
     Raises:
         UsageError: it cannot be read, or a rule is wrong; the message names rule and field.
     """
-    try:
-        data = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+    data = read_toml(path, str(path))
     if data.get("schema") != SCHEMA or set(data) - {"schema", "issue"}:
         raise UsageError(f"{path}: expected schema = {SCHEMA} and [[issue]] tables, got {', '.join(data)}")
     rules = tuple(_rule(path, number, entry) for number, entry in enumerate(data.get("issue", ()), 1))

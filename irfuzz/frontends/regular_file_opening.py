@@ -11,6 +11,9 @@ from typing import BinaryIO
 
 from irfuzz.errors import InvalidProgram
 
+MOST_READ = 64 << 20
+"""Bytes of a text that is read whole: tables, traces and programs that people write have a thousandth of that."""
+
 
 @contextmanager
 def open_plain(path: Path, *, follow: bool = True) -> Generator[tuple[BinaryIO, int]]:
@@ -36,3 +39,22 @@ def open_plain(path: Path, *, follow: bool = True) -> Generator[tuple[BinaryIO, 
         raise InvalidProgram("not a plain file")
     with os.fdopen(handle, "rb") as file:
         yield file, status.st_size
+
+
+def read_plain(path: Path, most: int = MOST_READ) -> bytes:
+    """The content of a plain file of moderate size.
+
+    Args:
+        path: the file.
+        most: bytes that it may have.
+
+    Raises:
+        InvalidProgram: see ``open_plain``, or it is larger; the message does not name it.
+    """
+    with open_plain(path) as (file, size):
+        if size > most:
+            raise InvalidProgram(f"expected at most {most} bytes, got {size}")
+        try:
+            return file.read(size)
+        except OSError as error:
+            raise InvalidProgram(error.strerror or str(error)) from None

@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from irfuzz.errors import UsageError
+from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.frontends.regular_file_opening import read_plain
+
+NOT_TOML = (ValueError, RecursionError)
+"""What ``tomllib`` raises for what is no TOML, or has thousands of digits or brackets."""
 
 
 def read_toml(path: Path, said: str, hint: str = "") -> dict[str, Any]:
@@ -22,10 +26,12 @@ def read_toml(path: Path, said: str, hint: str = "") -> dict[str, Any]:
         UsageError: it cannot be read, or is no TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{said}: cannot be read: {error.strerror}{hint}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = read_plain(path)
+    except InvalidProgram as error:
+        raise UsageError(f"{said}: cannot be read: {error}{hint}") from None
+    try:
+        return tomllib.loads(text.decode())
+    except NOT_TOML as error:
         raise UsageError(f"{said}: not TOML: {error}") from None
 
 

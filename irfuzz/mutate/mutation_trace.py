@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from irfuzz import __version__
 from irfuzz.errors import InvalidProgram, UsageError
+from irfuzz.frontends.regular_file_opening import read_plain
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization import serde
 from irfuzz.mutate.mutation_engine import replay
@@ -168,11 +169,9 @@ def read_trace(path: Path) -> Trace:
         InvalidProgram: it is not a trace; the message names file, field, expected and got.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path}: expected a trace of at most {MAX_BYTES} bytes, got {path.stat().st_size}")
-        text = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read the trace: {error.strerror}") from None
+        text = read_plain(path, MAX_BYTES)
+    except InvalidProgram as error:
+        raise UsageError(f"{path}: cannot read the trace: {error}") from None
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:

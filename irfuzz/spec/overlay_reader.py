@@ -42,7 +42,7 @@ class OverlayFile:
         self.name = path.name if in_domain is None else f"{path.parent.name}/{path.name}"
         try:
             self.tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        except (OSError, ValueError, RecursionError) as e:
             raise SpecError(f"{self.name}: {e}") from None
         _known(self.tables, _TOP, self.name)
         self.op = _text(self.tables, "op", self.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -121,6 +122,7 @@ def test_it_is_found_in_a_package_which_is_not_run(tmp_path: Path) -> None:
         ("irfuzz_allow = 'network'", "expected a tuple of texts"),
         ("irfuzz_allow = (1,)", "expected a tuple of texts"),
         ("irfuzz_allow = NEEDS", "expected a tuple of texts, as it stands there, got 'irfuzz_allow = NEEDS'"),
+        ("irfuzz_allow = {[]: 1}", "expected a tuple of texts, as it stands there, got 'irfuzz_allow = {[]: 1}'"),
         ("irfuzz_allow = ('net',)", "expected network, files, home, all or an absolute path, got 'net'"),
     ],
 )
@@ -134,5 +136,9 @@ def test_what_it_cannot_say_is_told(tmp_path: Path, says: str, why: str) -> None
 @pytest.mark.unit
 def test_a_file_that_cannot_be_read_is_left_to_the_worker(tmp_path: Path) -> None:
     assert PluginAdapter("it", "it.py:It", str(tmp_path)).allowed == ()
-    (tmp_path / "it.py").write_text("class It(:\n")
+    for text in ("class It(:\n", "x = " + "(" * 100_000, "x = " + "-" * 100_000 + "1", "\0", "# coding: none\n"):
+        (tmp_path / "it.py").write_text(text)
+        assert PluginAdapter("it", "it.py:It", str(tmp_path)).allowed == ()
+    (tmp_path / "it.py").unlink()
+    os.mkfifo(tmp_path / "it.py")
     assert PluginAdapter("it", "it.py:It", str(tmp_path)).allowed == ()

@@ -15,9 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irfuzz.errors import UsageError
+from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
 from irfuzz.execute.run_types import Target, Value
+from irfuzz.frontends.regular_file_opening import read_plain
 from irfuzz.isolate.sandbox_report import checked
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*|[^:]+\.py):[A-Za-z_]\w*")
 """``package.module:Class`` or ``path/to/file.py:Class``."""
+
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What ``ast`` raises for what is no Python, or has brackets in one another by the hundred."""
 
 ATTRIBUTE = "irfuzz_allow"
 """Attribute of a class with its permissions in the sandbox."""
@@ -76,8 +80,8 @@ class PluginAdapter:
         """
         path, name = self.file, self.source.rpartition(":")[2]
         try:
-            tree = ast.parse(path.read_bytes()) if path is not None else None
-        except (OSError, SyntaxError, ValueError):
+            tree = ast.parse(read_plain(path)) if path is not None else None
+        except (InvalidProgram, *NOT_PYTHON):
             return ()  # its worker says what is wrong with it
         for statement in tree.body if tree is not None else ():
             if isinstance(statement, ast.ClassDef) and statement.name == name:
@@ -220,9 +224,17 @@ def _said_in(statement: ast.ClassDef, target: str) -> tuple[str, ...]:
             assert isinstance(line, ast.Assign | ast.AnnAssign)
             try:
                 said = ast.literal_eval(line.value) if line.value is not None else ()
-            except ValueError:
+            except (TypeError, *NOT_PYTHON):
                 said = None
             if not isinstance(said, tuple | list) or not all(isinstance(word, str) for word in said):
-                raise UsageError(f"{where}: expected a tuple of texts, as it stands there, got {ast.unparse(line)!r}")
+                raise UsageError(f"{where}: expected a tuple of texts, as it stands there, got {_shown(line)!r}")
             return checked(where, list(said))
     return ()
+
+
+def _shown(line: ast.stmt) -> str:
+    """A statement as it would be written; what is too deep for that is named by its line."""
+    try:
+        return ast.unparse(line)
+    except RecursionError:
+        return f"line {line.lineno}"
