@@ -16,6 +16,8 @@ from typing import Any
 from irfuzz.api.fuzz import FuzzOptions, add_seeds, setup_of
 from irfuzz.api.loaded_model import LoadedModel
 from irfuzz.campaign.campaign import Campaign, CampaignProgress
+from irfuzz.campaign.corpus.known_programs import know_all
+from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.errors import UsageError
 from irfuzz.execute.large_model_limits import memory_for
 from irfuzz.execute.run_types import Target
@@ -207,7 +209,7 @@ def _run(
 
 
 def _take_seeds(intake: ProgramIntake, database: Database) -> None:
-    """Take in what the fleet has.
+    """Take in what the fleet has, and know what all seeds show.
 
     Raises:
         UsageError: there is no seed then.
@@ -216,6 +218,8 @@ def _take_seeds(intake: ProgramIntake, database: Database) -> None:
         pass
     if not database.corpus_size():
         raise UsageError("expected SEED, or seeds in the store; `irfuzz fleet add-seeds` gives it some")
+    corpus = Corpus(database)
+    know_all(database, corpus.holders, corpus.load)  # so that they can be given before a job has read them
 
 
 def _synchronised(

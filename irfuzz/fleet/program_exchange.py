@@ -210,6 +210,7 @@ class ProgramIntake:
         self._holders = FeatureHolders()
         self._number = 0
         self._seeds: set[str] = set()
+        self._many_seeds = 0
         self.looked_at = self.taken = self.missing = 0
 
     def take(self, most: int = BATCH) -> bool:
@@ -261,7 +262,11 @@ class ProgramIntake:
                 found += map(dict, rows)
                 more = more or len(rows) == most
             # A mutant may come before the seed, which another agent was given.
-            seeds = connection.execute(select(*columns).where(SHARED_PROGRAM.c.parent == "")).mappings().all()
+            are_seeds = SHARED_PROGRAM.c.parent == ""
+            many = connection.execute(select(func.count()).select_from(SHARED_PROGRAM).where(are_seeds)).scalar_one()
+            look = many != self._many_seeds
+            seeds = connection.execute(select(*columns).where(are_seeds)).mappings().all() if look else []
+        self._many_seeds = many
         here = {(row["agent"], row["sequence"]) for row in found}
         wanted = [dict(row) for row in seeds if row["digest"] not in self._seeds]
         others = [row for row in wanted if row["agent"] != self._name]

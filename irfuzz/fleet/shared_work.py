@@ -25,6 +25,9 @@ from irfuzz.store.database import FindingRow, Status
 SCRIPT_SECONDS = 120.0
 """What the script of a finding may take on another machine."""
 
+END_SECONDS = 10.0
+"""What is left of that when the agent ends."""
+
 LEASE_SECONDS = 300.0
 """How long work is an agent's own, unless the agent is forgotten before."""
 
@@ -98,9 +101,12 @@ class SharedWork:
             self._replay = None
 
     def close(self) -> None:
-        """Wait for a script that runs, and remove its folder."""
+        """Wait for a script that runs, but not for long, and remove its folder.
+
+        One that takes longer ends with this process, and is free for others once its lease is over.
+        """
         if self._replay is not None:
-            self._replay.thread.join(SCRIPT_SECONDS)
+            self._replay.thread.join(END_SECONDS)
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _begin(self, lease: WorkLease) -> None:

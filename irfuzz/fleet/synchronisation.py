@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from irfuzz.errors import IrfuzzError
+from irfuzz.errors import InternalError, IrfuzzError
 from irfuzz.fleet.agent_registry import (
     AgentAccount,
     AgentFigures,
@@ -172,6 +172,7 @@ class SyncThread:
                 if not self._sync.left():
                     return True
                 if time.monotonic() < until:
+                    time.sleep(FIRST_PAUSE / 10)
                     continue
             if time.monotonic() + self._pause >= until:
                 return False
@@ -195,6 +196,9 @@ class SyncThread:
             return False
         except IrfuzzError as error:
             self.failed = error
+            return True
+        except Exception as error:  # noqa: BLE001 - a fault of ours ends the agent, which would go on unseen otherwise
+            self.failed = InternalError(f"synchronisation failed: {type(error).__name__}: {error}")
             return True
         if self._away:
             self._say(f"the store is back after {time.monotonic() - self._away:.0f} s")

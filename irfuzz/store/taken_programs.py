@@ -115,16 +115,18 @@ def own_programs(database: Database, number: int, most: int = 200) -> list[tuple
 
 
 def own_count(database: Database, number: int) -> int:
-    """How many programs of this campaign's own have a higher number.
+    """How many programs ``own_programs`` would give.
 
     Args:
         database: of the campaign.
         number: of a program.
     """
-    query = select(func.count()).select_from(PROGRAM)
-    query = query.where(PROGRAM.c.number > number, PROGRAM.c.number.not_in(select(TAKEN.c.number)))
+    own = (PROGRAM.c.number > number) & PROGRAM.c.number.not_in(select(TAKEN.c.number))
+    unread = select(func.min(PROGRAM.c.number)).where(own, PROGRAM.c.number.not_in(select(ENTRY.c.number)))
+    query = select(func.count()).select_from(PROGRAM).where(own)
     with database.transaction() as connection:
-        return connection.execute(query).scalar_one()
+        first = connection.execute(unread).scalar_one()
+        return connection.execute(query if first is None else query.where(PROGRAM.c.number < first)).scalar_one()
 
 
 def taken_after(database: Database, number: int, most: int = 1000) -> list[TakenRecord]:

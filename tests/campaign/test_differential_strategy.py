@@ -38,6 +38,16 @@ def test_a_job_runs_judges_and_keeps(tmp_path: Path, tiny: Path, root: Path, mon
     what_is_new_becomes_a_parent(job)
 
 
+def test_agents_of_a_fleet_draw_differently(tmp_path: Path, tiny: Path) -> None:
+    with Campaign(tmp_path, Config(seed=3, jobs=2, first_job=256)) as campaign:
+        campaign.add_seed(tiny.name, Program.from_bytes(tiny.read_bytes()))
+    assert isinstance(strategy := Job(tmp_path, 1).strategy, Differential)
+    assert strategy.root == "3/257"
+    before = json.loads(Config(seed=3).to_json())
+    del before["first_job"]
+    assert Config.from_json(json.dumps(before)) == Config(seed=3)
+
+
 def programs_are_counted(job: Job) -> None:
     counts = job.counts
     assert (job.programs, counts["internal errors"], counts["rounds run one by one"]) == (PROGRAMS, 0, 0)

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("alembic", reason="the extra fleet is not installed")
-pytest.importorskip("fsspec", reason="the extra fleet is not installed")
-pytest.importorskip("zstandard", reason="the extra fleet is not installed")
-
 from benchmarks.postgres_server import PostgresServer
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
+
+
+@pytest.fixture(autouse=True, scope="session")
+def installed() -> None:
+    """Skip what cannot run here."""
+    for package in ("alembic", "fsspec", "zstandard"):
+        pytest.importorskip(package, reason="the extra fleet is not installed")
 
 
 @pytest.fixture(scope="session")

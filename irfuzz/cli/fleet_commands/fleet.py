@@ -116,4 +116,5 @@ def _findings(args: argparse.Namespace, store: StoreConnection) -> None:
     from irfuzz.fleet.fleet_status import write_findings
 
     folders = write_findings(store, shared_blobs(store, args.blobs), args.out)
-    print(json.dumps([str(folder) for folder in folders]) if args.json else "\n".join(map(str, folders)))
+    lines = [f"{len(folders)} findings in {args.out}", *map(str, folders)]
+    print(json.dumps([str(folder) for folder in folders]) if args.json else "\n".join(lines))
