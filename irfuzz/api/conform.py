@@ -93,7 +93,7 @@ def conform(
         seed: of the sample and of drawn calls.
         seconds: after which no more cases are begun. Default: no limit.
         timeout: seconds that one target may take with one case. Default: 30.
-        out: a folder where results are kept, by target and version; what is kept there is not run again.
+        out: a folder that keeps results, by target and version; what is kept there is not run again.
         progress: gets an ``Update`` for each few cases.
 
     Returns:
@@ -111,7 +111,7 @@ def conform(
     beside = _beside(chosen)
     patience = timeout or CHECK_TIMEOUT
     # On a machine where a case takes long, imports do, too.
-    start = max(Limits.start_seconds, 4 * patience)
+    start = max(Limits().start_seconds, 4 * patience)
     limits = Limits(seconds=patience, memory_bytes=CHECK_MEMORY << 20, start_seconds=start)
     progress(Update("starting targets"))
     with Runner(_once([*chosen, *beside]), limits) as runner:

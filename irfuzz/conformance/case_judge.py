@@ -9,7 +9,7 @@ from irfuzz.conformance.case_types import CaseRun
 from irfuzz.conformance.target_results import CaseStatus
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.float64_shadow_runs import ShadowRun
-from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, Value
+from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, TargetRole, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.ir.program import Program
@@ -28,6 +28,9 @@ _ENDS = {
     Exit.REJECTED: CaseStatus.REFUSES,
     Exit.UNSUPPORTED: CaseStatus.REFUSES,
 }
+
+MADE_WRONGLY = ("the model that it made", "InferenceError: ", "QuantizationError: ")
+"""Stand in the error of a tool that has refused nothing, but has made a model that is invalid or breaks its promise."""
 
 ENDED = frozenset(end for end, status in _ENDS.items() if status is not CaseStatus.REFUSES)
 """Ends of a process, which are tried again before they count."""
@@ -74,6 +77,8 @@ class CaseJudge:
         """
         if result.exit is not Exit.OK or result.stage is not Stage.RUN:
             status = _ENDS.get(result.exit, CaseStatus.UNDECIDED)
+            if result.exit is Exit.REJECTED and any(words in result.error for words in MADE_WRONGLY):
+                status = CaseStatus.WRONG if result.target.role is TargetRole.TOOL else status
             return CaseVerdict(status, f"{result.exit}: {result.error}".strip(": "))
         ran = [r for r in witnesses if r.exit is Exit.OK and r.stage is Stage.RUN]
         if self._case.expected is not None:

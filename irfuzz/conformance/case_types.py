@@ -66,7 +66,7 @@ class ConformanceCase:
 
     Attributes:
         name: unique, ``SOURCE/...``.
-        source: where it comes from.
+        source: of which kind it is.
         operator: the one that it is about, with its domain in front if that is not ONNX's default one; ``SEVERAL``.
         make: makes what is run; raises ``InvalidProgram`` or ``Unsupported`` if irfuzz cannot take the model in or feed
             it.
@@ -79,10 +79,11 @@ class ConformanceCase:
 
 
 def operator_of(program: Program) -> str:
-    """The only operator of a program's main graph beside ``Constant``; ``SEVERAL`` if there are others."""
-    found = {f"{node.domain}.{node.op_type}" if node.domain else node.op_type for node in program.nodes()}
-    # Constants feed the call that a model is about.
-    found -= {"Constant"} if len(found) > 1 else set()
+    """The only operator of a program's main graph beside constants; ``SEVERAL`` if there are others."""
+    nodes = program.nodes()
+    # What has no inputs is a constant that feeds the call.
+    calls = [node for node in nodes if node.inputs] or nodes
+    found = {f"{node.domain}.{node.op_type}" if node.domain else node.op_type for node in calls}
     return found.pop() if len(found) == 1 else SEVERAL
 
 

@@ -48,7 +48,7 @@ class ConformanceRun:
         runner: open; has the targets and their witnesses.
         assignments: of the targets that are judged.
         witnesses: that run every case.
-        folder: where results are kept.
+        folder: keeps the results.
         seconds: after which no more cases are begun; ``None`` for no limit.
         left_out: why, by the name of the case: irfuzz itself cannot take it in.
     """

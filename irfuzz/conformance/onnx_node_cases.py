@@ -52,8 +52,9 @@ def plain_value(value: Any) -> Any:
         value = onnx.numpy_helper.to_array(value)
     if isinstance(value, list):
         return [plain_value(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "US":
-        return np.asarray(value).astype(object)
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        return array.astype(object) if array.dtype.kind in "US" else array
     return value
 
 

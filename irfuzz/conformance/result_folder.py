@@ -1,4 +1,4 @@
-"""Keeps results in a folder, a file for each target and version, so that a run goes on where another ended."""
+"""Keeps results in a folder, a file for each target and version, so that one run continues another."""
 
 from __future__ import annotations
 

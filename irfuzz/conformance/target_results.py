@@ -169,7 +169,7 @@ def results_in(data: Mapping[str, Any], place: str) -> list[TargetResults]:
 
     Args:
         data: what the JSON says.
-        place: where it comes from, for messages.
+        place: of the document, for messages.
 
     Raises:
         UsageError: it is no such document, or of another schema.

@@ -24,6 +24,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "onnxruntime-transformers": ("onnxruntime.transformers",),
     "onnxruntime-shapes": ("onnxruntime.tools",),
     "onnxruntime-float16": ("onnxruntime.transformers",),
+    "onnxruntime-quantization": ("onnxruntime.quantization",),
     "onnxruntime-saved": (),
 }
 """Python packages of components that are more, or less, than the one package that brings them."""

@@ -37,6 +37,9 @@ FAULTS: dict[str, tuple[str, dict[str, Any], Symptom]] = {
         }""",
         {"x": X, "c": np.array(True)}, Symptom.REJECTION,
     ),
+    "onnxruntime-quantization:qdq": (
+        "g (float16[3] x) => (float16[3] y) { y = Softmax(x) }", {"x": X.astype(np.float16)}, Symptom.REJECTION,
+    ),
 }  # fmt: skip
 
 

@@ -41,6 +41,7 @@ class ToolAdapter:
     Attributes:
         component: name of the component, and the target's name before the colon.
         tool: name of its file under ``workers/tools``, without ``.py``.
+        folder: of that file below ``workers/tools``; empty if it lies there.
         package: the module whose presence says that it is installed.
         distributions: names of the Python distributions that bring it.
         needs: further packages without which it cannot run.
@@ -76,11 +77,17 @@ class ToolAdapter:
     env_more: Mapping[str, str] = field(default_factory=dict[str, str])
     only_named: bool = False
     own_environment: bool = False
+    folder: str = ""
 
     @property
     def handler(self) -> Path:
         """The one worker file of all tools; which of them it is, its environment says."""
         return HANDLER
+
+    @property
+    def file(self) -> Path:
+        """The tool's own file."""
+        return TOOLS / self.folder / f"{self.tool}.py"
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -92,7 +99,7 @@ class ToolAdapter:
             "TF_ENABLE_ONEDNN_OPTS": "0",
             "CUDA_VISIBLE_DEVICES": "-1",
             "KERAS_BACKEND": "tensorflow",
-            "IRFUZZ_TOOL": self.tool,
+            "IRFUZZ_TOOL": f"{self.folder}.{self.tool}".lstrip("."),
             **self.env_more,
         }
 

@@ -30,6 +30,11 @@ Left out are ``nop``, those that cut the model in two (``split_init``, ``split_p
 that only Caffe2 read.
 """
 
+QUANTIZATION_WAYS = ("qdq", "qdq-per-channel", "qoperator", "dynamic", "matmul-nbits")
+"""What onnxruntime.quantization makes: calibrated, with pairs of QuantizeLinear and DequantizeLinear or with operators
+on integers; with scales that are found when it runs; with weights of 4 bits.
+"""
+
 TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     # Converters.
     ToolAdapter(
@@ -160,6 +165,19 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         tool="ort_float16",
         package="onnxruntime",
         distributions=_ORT,
+        approximate=True,
+    ),
+    ToolAdapter(
+        component="onnxruntime-quantization",
+        tool="quantization",
+        folder="quantizers",
+        package="onnxruntime",
+        distributions=_ORT,
+        variants={way: {"way": way} for way in QUANTIZATION_WAYS},
+        preload=("onnxruntime", "onnxruntime.quantization", "onnx"),
+        gives="values",
+        limits=DeclaredLimits(types=_INTEGERS | {"FLOAT", "FLOAT16", "BOOL"}, tensors_only=True),
+        # Its own file holds the numbers to the bound of quantisation, on which no rounding has any bearing.
         approximate=True,
     ),
     ToolAdapter(

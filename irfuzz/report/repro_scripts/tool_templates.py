@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from irfuzz.execute.adapters.converter_tools import TOOLS, ToolAdapter
+from irfuzz.execute.adapters.converter_tools import ToolAdapter
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
 
 TOOL = '''
@@ -92,4 +92,4 @@ def packages_of(adapter: ToolAdapter) -> list[str]:
 
 def files_of(adapter: ToolAdapter) -> dict[str, bytes]:
     """The tool's own file, under the name by which the script imports it: the bytes of ``tool_NAME.py``."""
-    return {f"tool_{adapter.tool}.py": (TOOLS / f"{adapter.tool}.py").read_bytes()}
+    return {f"tool_{adapter.tool}.py": adapter.file.read_bytes()}

@@ -72,6 +72,7 @@ TRACKERS: tuple[IssueTracker, ...] = (
             "onnxruntime-transformers",
             "onnxruntime-shapes",
             "onnxruntime-float16",
+            "onnxruntime-quantization",
             "webgpu",
         ),
         "microsoft/onnxruntime",
