@@ -33,7 +33,8 @@ def main() -> int:
     a = parser.parse_args()
     if a.places:
         rows = [summary(one) for place in a.places for one in read_results(place) if one.outcomes]
-        KEPT.write_text(json.dumps({"schema": 1, "targets": rows}, indent=1) + "\n", encoding="utf-8")
+        lines = ",\n".join(map(json.dumps, rows))
+        KEPT.write_text(f'{{"schema": 1, "targets": [\n{lines}\n]}}\n', encoding="utf-8")
     rows = json.loads(KEPT.read_text(encoding="utf-8"))["targets"]
     text = DOCUMENT.read_text(encoding="utf-8").partition(MARK)[0]
     DOCUMENT.write_text(f"{text}{MARK}\n\n{tables(rows)}", encoding="utf-8")

@@ -30,6 +30,7 @@ print(json.dumps({
     "toml": sorted(p.relative_to(ops).as_posix() for p in ops.rglob("*.toml")),
     "models": sorted(p.relative_to(seeds).as_posix() for p in seeds.rglob("*.onnx")),
     "index": (seeds / "index.toml").is_file(),
+    "bugs": len(list(shipped_folders.data_dir("docs/bugs").glob("*/model.onnx"))),
     "max_abs": _native.difference(np.array([1.0]), np.array([3.0])).max_abs,
 }))
 """
@@ -57,6 +58,7 @@ def probe(python: Path | str, cwd: Path, **environment: str) -> dict:
 def assert_complete(seen: dict, root: Path) -> None:
     assert seen["toml"] == sorted(p.relative_to(root / "ops").as_posix() for p in (root / "ops").rglob("*.toml"))
     assert seen["models"] == sorted(p.relative_to(root / "seeds").as_posix() for p in (root / "seeds").rglob("*.onnx"))
+    assert seen["bugs"] == len(list((root / "docs" / "bugs").glob("*/model.onnx")))
     assert seen["toml"]
     assert seen["models"]
     assert seen["index"]

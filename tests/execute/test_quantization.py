@@ -103,6 +103,15 @@ def test_bounds_are_those_of_the_scales(tool: ModuleType, text: str, weights: di
     assert found.max() == pytest.approx(bound)
 
 
+def test_nothing_is_said_of_a_body_that_reads_what_moves(tool: ModuleType) -> None:
+    text = """g (float[2] x, bool c) => (float[2] y) <float[1] u> {
+       y = If(c) <then_branch = t () => (float[2] p) { p = Neg(x) }, else_branch = e () => (float[2] q) { q = Abs(x) }>
+    }"""
+    before = onnx.load_model_from_string(model(text, u=np.ones(1, F)))
+    values = tool._values(before, {"x": np.array([4, -1], F), "c": np.array(True)})
+    assert tool.Bounds(before, values, "qdq").of_outputs() == {"y": None}
+
+
 def test_nothing_is_said_behind_an_operator_without_a_rule_and_of_values_without_a_scale(tool: ModuleType) -> None:
     erf = model("g (float[2] x) => (float[2] y, float[2] z) { y = Erf(x) z = Relu(y) }", u=np.ones(1, F))
     before = onnx.load_model_from_string(erf)

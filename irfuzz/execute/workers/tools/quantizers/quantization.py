@@ -214,6 +214,8 @@ class Bounds:
 
     def _pass(self, node: onnx.NodeProto) -> None:
         """What a node makes of the moves of its inputs; unknown if one is unknown, or the operator has no rule."""
+        if any(a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for a in node.attribute):
+            return  # its bodies read more than its inputs
         given = [name for name in node.input if name]
         exact = all(name in self._moves and not np.any(self._moves[name]) for name in given)
         if exact and not any(self.of_blocks(name) for name in given if self._single(name)):
