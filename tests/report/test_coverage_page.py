@@ -27,7 +27,9 @@ def coverage() -> Coverage:
 
 
 def page(coverage: Coverage, *values: float, times: list[float] | None = None) -> str:
-    curve = [(f"m<{n}>", dict.fromkeys(CRITERIA, value)) for n, value in enumerate(values)]
+    curve: list[tuple[str, dict[str, float]]] = [
+        (f"m<{n}>", dict.fromkeys(CRITERIA, value)) for n, value in enumerate(values)
+    ]
     return as_html(coverage, curve, Fusions(), {"<onnx>": (3, 4), "b": (0, 0)}, times)
 
 

@@ -227,7 +227,7 @@ def test_the_page_of_coverage_draws_what_every_operator_covers(
     named = {"input": ranks, "parameter": [], "sequence": pairs}
     coverage.absorb({"schema": SCHEMA, "opset": 17, "programs": 90, "named": named, "several": []})
     path = tmp_path / "coverage.html"
-    curve = [(f"{n}.onnx", dict.fromkeys(CRITERIA, n / 200)) for n in range(1, 91)]
+    curve: list[tuple[str, dict[str, float]]] = [(f"{n}.onnx", dict.fromkeys(CRITERIA, n / 200)) for n in range(1, 91)]
     path.write_text(as_html(coverage, curve, Fusions()))
     tab, complaints, seconds = opened(path, size)
     assert complaints == []
