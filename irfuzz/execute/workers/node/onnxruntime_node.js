@@ -249,7 +249,8 @@ async function each(calls, values) {
 
 async function answered(message, values) {
   if (message.kind === "warm") {
-    load();
+    // What is no model is refused once WebAssembly is compiled, for which the time of a request is not meant.
+    await load().InferenceSession.create(new Uint8Array(1), { logSeverityLevel: 4 }).catch(() => undefined);
     return [{}, []];
   }
   if (message.kind === "describe") return [{}, []];
