@@ -26,7 +26,7 @@ FRAMEWORKS = frozenset({"torch", "torchvision", "tensorflow", "keras", "onnxrunt
 # Files that other interpreters run and that may import a framework: workers, and the source that exporters emit.
 FOREIGN = (
     *("irfuzz/execute/workers/", "irfuzz/frontends/workers/"),
-    *("irfuzz/export/torch/support/", "irfuzz/export/tensorflow/support/", "irfuzz/export/keras/support/"),
+    *(f"irfuzz/export/{name}/support/" for name in ("torch", "tensorflow", "keras", "jax")),
 )
 
 # Written in pieces, so that this file does not contain what it looks for.

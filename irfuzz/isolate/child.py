@@ -104,6 +104,18 @@ def _limit(setup: dict[str, Any]) -> None:
         lower_limit(resource.RLIMIT_DATA, setup["data_bytes"], hard=False)
 
 
+def _become(command: list[str], data: socket.socket, setup: dict[str, Any]) -> None:
+    """Put another program in the place of this process, which keeps its socket, its log, its limits and its sandbox.
+
+    Args:
+        command: of the handler; the number of the socket and the most bytes of a result (0 for no limit) are added.
+        data: stream socket to the parent.
+        setup: as for ``run``.
+    """
+    os.set_inheritable(data.fileno(), True)  # noqa: FBT003 - keyword is not accepted
+    os.execv(command[0], [*command, str(data.fileno()), str(setup["result_bytes"] or 0)])  # noqa: S606 - no shell is wanted
+
+
 def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd: int, setup: dict[str, Any]) -> None:
     """Serve requests until the socket closes; never returns.
 
@@ -119,6 +131,8 @@ def run(transport: ModuleType, handler: ModuleType, data: socket.socket, log_fd:
         os.chdir(setup["cwd"])
         _redirect(log_fd)
         _limit(setup)
+        if hasattr(handler, "program"):
+            _become(handler.program(), data, setup)
         bounded = BoundedHandler(_watched(handler), setup["result_bytes"])
         served = HandlerInOwnFolder(bounded, setup["cwd"])
         faulthandler.enable(file=2, all_threads=False)

@@ -45,7 +45,8 @@ def answered(message: dict[str, Any], values: list[Value], memory: int, limit: i
         ChildEnded: the frame is none that the child loop makes.
     """
     kind, seconds = message.get("exit"), message.get("seconds")
-    if not isinstance(seconds, float) or not 0 <= seconds < math.inf:
+    # Other languages write 1.0 as 1.
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ChildEnded("protocol", "an answer without its time")
     if limit is not None and memory > limit:
         detail = f"held {memory >> 20} MiB more than at its start"

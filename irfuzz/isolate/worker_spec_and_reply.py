@@ -34,7 +34,8 @@ class WorkerSpec:
         name: how messages call it.
         handler: Python file with ``handle(request: dict, values: list) -> (dict, list)``, and optionally ``warm()``
             (run in each child after the fork, before its first request) and ``describe() -> dict`` (component and
-            version). It may import only the standard library, numpy and the component.
+            version). It may import only the standard library, numpy and the component. If it has ``program() -> list``,
+            that command takes the place of each child and speaks the protocol itself (docs/worker_protocol.md).
         preload: modules that are imported once, before any fork.
         python: interpreter of the component's environment (Python 3.7 or newer with numpy).
         env: environment variables on top of irfuzz's own and of ``worker.SINGLE_THREADED``.

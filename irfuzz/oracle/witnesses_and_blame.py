@@ -26,6 +26,9 @@ ARRAYS = frozenset({"numpy", "jax"})
 ONE_READING = LOWERED - ARRAYS
 """Those that the other reading of ONNX, of attributes, defaults and versions, serves."""
 
+SAME_SOURCE = {"onnxruntime-node": "onnxruntime", "onnxruntime-web": "onnxruntime"}
+"""Components that are other builds of one, by the name of that: what is wrong in its source is wrong in all of them."""
+
 
 def shadow_target(framework: str) -> Target:
     """What stands for a shadow among targets; its witness is that of the framework that computes it.
@@ -72,7 +75,7 @@ def witnesses_of(targets: Sequence[Target]) -> set[str]:
 def _witness(target: Target) -> str:
     if target.name == f"{SHADOW}:numpy" or target.component in ARRAYS:
         return "numpy"
-    return "lowered" if target.component in ONE_READING else target.component
+    return "lowered" if target.component in ONE_READING else SAME_SOURCE.get(target.component, target.component)
 
 
 def checkers_of(targets: Sequence[Target]) -> set[str]:
@@ -80,10 +83,10 @@ def checkers_of(targets: Sequence[Target]) -> set[str]:
 
     None of it checks a call, either: it takes what irfuzz takes for valid.
     """
-    return {"lowered" if c in LOWERED else c for c in components(targets)}
+    return {"lowered" if c in LOWERED else SAME_SOURCE.get(c, c) for c in components(targets)}
 
 
-_KERNELS = {"numpy": "reference"}
+_KERNELS = {"numpy": "reference", **SAME_SOURCE}
 """Components and back ends that compute with the functions of another one."""
 
 
@@ -155,7 +158,7 @@ def divide(
     judges = independent(center)
     blamed = [
         # A group with two components has independent support of its own: who is right is then open.
-        Blame(group, firm=len(judges) >= 2 and len(components(group)) == 1)
+        Blame(group, firm=len(judges) >= 2 and len({SAME_SOURCE.get(c, c) for c in components(group)}) == 1)
         for group in sorted(ordered[1:], key=lambda g: rank(g[0]))
     ]
     return Division(center, tuple(blamed))

@@ -24,7 +24,6 @@ from irfuzz.execute.run_types import Target, TargetRole, Value
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
-HANDLER = WORKERS / "tool.py"
 TOOLS = WORKERS / "tools"
 """A file a tool, which needs nothing but the standard library, numpy and the tool."""
 
@@ -58,6 +57,7 @@ class ToolAdapter:
         env_more: environment variables of its worker, beside those of all tools.
         only_named: of ``execute.Target``.
         own_environment: it cannot be installed beside irfuzz, for its files are those of another component.
+        npm: it is a package of npm's, which node runs.
     """
 
     component: str
@@ -78,11 +78,12 @@ class ToolAdapter:
     only_named: bool = False
     own_environment: bool = False
     folder: str = ""
+    npm: bool = False
 
     @property
     def handler(self) -> Path:
-        """The one worker file of all tools; which of them it is, its environment says."""
-        return HANDLER
+        """The worker file: one for all tools in Python, one for all of npm; its environment says which it is."""
+        return WORKERS / ("node/node_worker.py" if self.npm else "tool.py")
 
     @property
     def file(self) -> Path:

@@ -247,4 +247,26 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         own_environment=True,
         only_named=True,
     ),
+    *(
+        ToolAdapter(
+            component=name,
+            tool=name.replace("-", "_"),
+            package="",
+            distributions=(name,),
+            variants={"": {}, "disabled": {"level": "disabled"}},
+            preload=(),
+            role=TargetRole.RUNTIME,
+            gives="values",
+            before="",
+            # JavaScript has no bfloat16 and no types of 8 or 4 bits but integers, and the packages give tensors only.
+            limits=DeclaredLimits(
+                types=_INTEGERS | {"FLOAT", "DOUBLE", "FLOAT16", "BOOL", "STRING"}, tensors_only=True
+            ),
+            env_more={"IRFUZZ_NODE_PACKAGE": name},
+            only_named=True,
+            own_environment=True,
+            npm=True,
+        )
+        for name in ("onnxruntime-node", "onnxruntime-web")
+    ),
 )

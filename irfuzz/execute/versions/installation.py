@@ -19,7 +19,7 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Adapter
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.target_table import BUILT_IN, ONNXRUNTIME, lacking
-from irfuzz.execute.versions import environments
+from irfuzz.execute.versions import environments, node_packages
 from irfuzz.execute.versions.environments import NAME, Environment
 from irfuzz.execute.versions.interpreters import find_interpreter
 from irfuzz.isolate import Limits, Worker, WorkerSpec
@@ -36,6 +36,7 @@ MODULES: Mapping[str, str] = {
     "opencv-python": "cv2",
     "opencv-python-headless": "cv2",
     "tensorflow-cpu": "tensorflow",
+    **dict.fromkeys(node_packages.NPM_PACKAGES, "numpy"),  # node imports them, not Python
 }
 """What a distribution is imported as, where that is not its own name."""
 
@@ -338,6 +339,9 @@ def _build(
     for more in (wanted, *fewer):
         said = _pip(place / "bin" / "python", wish, (*requirements, *more), source, say)
         if said is None:
+            if wish.distribution in node_packages.NPM_PACKAGES:
+                say(f"npm install {wish.distribution}@{wish.version}")
+                node_packages.install(place, wish.distribution, wish.version, _run)
             if before:
                 say(_cannot_add(wish.distribution, [c for c in wanted if c not in more], before))
             return (*requirements, *more)
@@ -351,6 +355,8 @@ def _pip(
     interpreter: Path, wish: WantedEnvironment, requirements: Sequence[str], source: PackageSource, say: Say
 ) -> str | None:
     """``None`` if pip could install everything, else all that it said."""
+    if wish.distribution in node_packages.NPM_PACKAGES:
+        requirements = (*requirements[1:], *node_packages.for_pip())
     say(f"pip install {' '.join(requirements)}")
     pip = [str(interpreter), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
     return _run(

@@ -125,6 +125,8 @@ def _how_to_get(scene: ReproSpec) -> str:
     added = companions(component.partition("==")[0], others)
     more = "".join(f" --with {other}" for other in others if other not in ("numpy", *added))
     tool = kind_of_tool(scene.blamed)
+    if tool is not None and tool.npm:
+        return f"\n    npm install {component.replace('==', '@')}; python repro.py\n"
     if tool is not None:  # the environment may be from before it got all of this
         others += [p for p in tool_templates.packages_of(tool)[1:] if p not in others]
     missing = "Other packages than the blamed one may be missing: what they answered is written down below.\n\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from irfuzz.execute.adapters.adapter import WORKERS
 from irfuzz.execute.adapters.converter_tools import ToolAdapter
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
 
@@ -87,9 +88,12 @@ def packages_of(adapter: ToolAdapter) -> list[str]:
     """What a script that runs it needs installed: its own distribution and onnx, and onnxruntime unless the tool itself
     gives values.
     """
+    if adapter.npm:
+        return ["onnx"]  # npm has the other
     return [adapter.distributions[0], "onnx", *([] if adapter.gives == "values" else ["onnxruntime"])]
 
 
 def files_of(adapter: ToolAdapter) -> dict[str, bytes]:
     """The tool's own file, under the name by which the script imports it: the bytes of ``tool_NAME.py``."""
-    return {f"tool_{adapter.tool}.py": adapter.file.read_bytes()}
+    source = WORKERS / "node/one_run.py" if adapter.npm else adapter.file
+    return {f"tool_{adapter.tool}.py": source.read_bytes()}

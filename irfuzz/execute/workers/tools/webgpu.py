@@ -24,6 +24,15 @@ def version() -> str:
     return str(onnxruntime.__version__)
 
 
+def warm() -> None:
+    """Open the device before the first request: a software driver takes seconds, and a request has a time limit.
+
+    Raises:
+        RuntimeError: as ``limits``.
+    """
+    limits()
+
+
 def limits() -> dict[str, Any]:
     """Try a session, so that a missing driver is one line when the worker starts.
 

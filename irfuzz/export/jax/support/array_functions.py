@@ -16,7 +16,8 @@ class Arrays:
         self.own = own
 
     def __getattr__(self, name):
-        plain, own = getattr(self.plain, name), getattr(self.own, name, self.plain)
+        plain = getattr(self.plain, name)
+        own = getattr(self.own, name, plain)
         if isinstance(plain, type(numpy)):
             return Arrays(plain, own)
         if isinstance(plain, type) or not callable(plain):
