@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from irfuzz.generate.input_spec import InputSpec
     from irfuzz.ir.program import Program
 
+MOST_SAMPLES = 1 << 40
+"""Bytes of a file of samples that is read."""
+
 
 def read_values(path: Path, words: str) -> dict[str, Value]:
     """The values of an npz by name.
@@ -29,12 +32,15 @@ def read_values(path: Path, words: str) -> dict[str, Value]:
         UsageError: it cannot be read, or is no npz.
     """
     from irfuzz.errors import InvalidProgram
+    from irfuzz.frontends.regular_file_opening import read_plain
     from irfuzz.store.npz_tensors import unpack
 
     try:
-        return unpack(path.read_bytes(), words)
-    except OSError as error:
-        raise UsageError(f"{words}: {error.strerror}") from None
+        data = read_plain(path, most=MOST_SAMPLES)
+    except InvalidProgram as error:
+        raise UsageError(f"{words}: {error}") from None
+    try:
+        return unpack(data, words)
     except InvalidProgram as error:
         raise UsageError(str(error)) from None
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from irfuzz.errors import UsageError
+from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.findings.causes.cause_grouping import Cause
+from irfuzz.frontends.regular_file_opening import read_plain
 from irfuzz.frontends.toml_file_reading import is_list, is_table
 from irfuzz.oracle.message_normalization import normalise_message
 from irfuzz.oracle.verdict import Symptom
@@ -186,13 +187,11 @@ def read_baseline(path: Path, said: str = "") -> FindingBaseline:
     """
     said = said or str(path)
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        hint = (
-            "; `irfuzz findings baseline CAMPAIGN -o FILE` writes one" if isinstance(error, FileNotFoundError) else ""
-        )
-        raise UsageError(f"{said}: cannot be read: {error.strerror}{hint}") from None
-    except ValueError as error:
+        data: Any = json.loads(read_plain(path))
+    except InvalidProgram as error:
+        hint = "" if path.exists() else "; `irfuzz findings baseline CAMPAIGN -o FILE` writes one"
+        raise UsageError(f"{said}: cannot be read: {error}{hint}") from None
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{said}: not JSON: {error}") from None
     if not is_table(data) or not is_list(data.get("findings")) or "format" not in data:
         raise UsageError(f'{said}: not a baseline: expected an object with "format" and a list "findings"')

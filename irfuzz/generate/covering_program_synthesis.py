@@ -94,7 +94,8 @@ def synthesize(
         progress: told what is being done.
 
     Raises:
-        InvalidProgram: the program has no node of ONNX's own operators, or a function that cannot be written out.
+        InvalidProgram: the program has no node of ONNX's own operators, or a function that cannot be written out, or
+            breaks a rule of ONNX in what is kept of it.
         InternalError: what was built does not cover what was wanted.
     """
     if specs is None:
@@ -120,8 +121,9 @@ def synthesize(
     missing = wanted.missing(features_of(small, specs))
     if missing:
         raise InternalError(f"model synthesis: the result lacks {_text(missing)}")
-    problems = verify(small, specs)
-    if problems:
+    if problems := verify(small, specs):
+        if broken := verify(program, specs):
+            raise InvalidProgram(f"it breaks a rule of ONNX: {broken[0]}")
         raise InternalError(f"model synthesis: {problems[0]}")
     return Synthesis(
         small,

@@ -14,6 +14,7 @@ from irfuzz import __version__
 from irfuzz.choices import Choices, Draw
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.frontends.produced_model_conversions import ProducedModel
+from irfuzz.frontends.regular_file_opening import read_plain
 from irfuzz.generate.program_growth import IR_VERSIONS, Growth
 from irfuzz.generate.topologies import TOPOLOGIES
 from irfuzz.ir.verifier import verify
@@ -211,10 +212,8 @@ def read_generated(path: Path) -> dict[str, Any] | None:
     are right, ``rebuild_generated`` tells.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return None
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(read_plain(path, MAX_BYTES))
+    except (InvalidProgram, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and "generated" in data else None
 

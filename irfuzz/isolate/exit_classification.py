@@ -48,6 +48,7 @@ def answered(message: dict[str, Any], values: list[Value], memory: int, limit: i
     # Other languages write 1.0 as 1.
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ChildEnded("protocol", "an answer without its time")
+    seconds = float(seconds)
     if limit is not None and memory > limit:
         detail = f"held {memory >> 20} MiB more than at its start"
         return Reply("memory", seconds=seconds, memory=memory, served=served, detail=detail)

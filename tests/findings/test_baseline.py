@@ -160,3 +160,14 @@ def test_a_file_that_is_missing_or_no_json_is_named(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text("{")
     with pytest.raises(UsageError, match="not JSON: "):
         read_baseline(tmp_path / "b.json")
+
+
+def test_what_is_no_file_or_too_deep_is_no_baseline(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(UsageError, match=r"baseline.json: cannot be read: not a plain file$"):
+        read_baseline(path)
+    path.unlink()
+    path.write_text("[" * 100_000)
+    with pytest.raises(UsageError, match=r"baseline.json: not JSON: maximum recursion depth"):
+        read_baseline(path)

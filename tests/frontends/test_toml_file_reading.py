@@ -10,6 +10,7 @@ import pytest
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.frontends.regular_file_opening import read_plain
 from irfuzz.frontends.toml_file_reading import read_toml
+from irfuzz.generate.random_programs import read_generated
 from irfuzz.mutate.mutation_trace import read_trace
 
 pytestmark = pytest.mark.unit
@@ -40,6 +41,7 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
             read_toml(tmp_path / name, "it", "; expected one")
         with pytest.raises(UsageError, match="cannot read the trace: not a plain file"):
             read_trace(tmp_path / name)
+        assert read_generated(tmp_path / name) is None
     with pytest.raises(UsageError, match="it: cannot be read: No such file"):
         read_toml(tmp_path / "none", "it")
 

@@ -350,3 +350,9 @@ def test_weights_of_bodies_in_bodies_count() -> None:
                 <float[2] w = {1, 2}> { b = Add(x, w) }, else_branch = v () => (float[2] d) { d = Neg(x) }> },
             else_branch = e () => (float[2] f) { f = Neg(x) }> }"""
     assert all_weights(Program.from_proto(parser.parse_model(text))) == 2
+
+
+def test_a_program_that_breaks_a_rule_is_no_fault_of_ours() -> None:
+    text = "g (float[2, 3] x) => (float[A, B] y) <int64[1] k = {-5}> { y, i = TopK(x, k) }"
+    with pytest.raises(InvalidProgram, match=r"it breaks a rule of ONNX: .*TopK.*expected at least 0"):
+        synthesize(parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}'))

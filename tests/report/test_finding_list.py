@@ -233,3 +233,13 @@ def test_what_the_baseline_has_is_marked_and_counted_as_decided() -> None:
     ]
     with pytest.raises(UsageError, match=r"c/finding.json: cause: cannot be read"):
         with_baseline([entry("c", cause={"x": 1})], baseline)
+
+
+def test_what_is_sent_as_a_finding_is_neither_waited_for_nor_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "finding.json").write_text("[" * 100_000)
+    with pytest.raises(UsageError, match=r"finding.json: not JSON: maximum recursion depth"):
+        read(tmp_path)
+    (tmp_path / "finding.json").unlink()
+    os.mkfifo(tmp_path / "finding.json")
+    with pytest.raises(UsageError, match=r"not the folder of a finding: finding.json: not a plain file"):
+        read(tmp_path)

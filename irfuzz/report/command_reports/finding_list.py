@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from irfuzz.errors import UsageError
+from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.findings.baseline import BaselineEntry, FindingBaseline
 from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
 from irfuzz.findings.fault_severity import rating_in
 from irfuzz.findings.suspect_finding_groups import alike
+from irfuzz.frontends.regular_file_opening import read_plain
 from irfuzz.store.finding_sightings import DATABASE, Sightings, read_sightings
 
 FOLDERS = ("findings", "suspects", "unreplayed")
@@ -201,10 +202,10 @@ def read(folder: Path) -> ListedFinding:
         UsageError: the folder is none, or that file is no JSON or lacks something.
     """
     try:
-        about = json.loads((folder / ABOUT).read_text())
-    except OSError as error:
-        raise UsageError(f"{folder}: not the folder of a finding: {ABOUT}: {error.strerror}") from None
-    except ValueError as error:
+        about = json.loads(read_plain(folder / ABOUT))
+    except InvalidProgram as error:
+        raise UsageError(f"{folder}: not the folder of a finding: {ABOUT}: {error}") from None
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{folder / ABOUT}: not JSON: {error}") from None
     if not isinstance(about, dict) or "symptom" not in about or "target" not in about:
         raise UsageError(f"{folder / ABOUT}: expected an object with symptom and target")

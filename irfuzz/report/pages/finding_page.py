@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +16,7 @@ from google.protobuf.message import DecodeError
 from irfuzz.errors import InvalidProgram
 from irfuzz.findings.codec import ABOUT
 from irfuzz.findings.fault_severity import SeverityRating, rating_in
+from irfuzz.frontends.regular_file_opening import read_plain
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.report.command_reports.finding_list import ListedFinding
 from irfuzz.report.finding_folder_writer import MODEL, ORIGINAL, VALUES
@@ -26,7 +25,7 @@ from irfuzz.report.pages.markdown_text import rendered
 from irfuzz.report.pages.page_frame import PageAssets, page
 from irfuzz.report.pages.program_graph import NodeMark, graph_data, graph_view
 from irfuzz.report.pages.value_pictures import BothSides, value_section
-from irfuzz.store.npz_tensors import unpack
+from irfuzz.store.npz_tensors import Value, unpack
 
 SCRIPTS = ("repro.py", "compare.py")
 
@@ -244,8 +243,8 @@ def read_values(folder: Path, verdict: Verdict | None) -> BothSides | None:
     if verdict is None or not (folder / VALUES).is_file():
         return None
     try:
-        found = unpack((folder / VALUES).read_bytes(), str(folder / VALUES))
-    except (InvalidProgram, OSError, zipfile.BadZipFile):
+        found = unpack(read_plain(folder / VALUES), str(folder / VALUES))
+    except InvalidProgram:
         return None
     if len(found) != 2:
         return None
@@ -312,8 +311,8 @@ def _steps_section(folder: Path, about: Mapping[str, Any]) -> Markup:
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
+        found = json.loads(read_plain(path))
+    except (InvalidProgram, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -325,17 +324,21 @@ def _size(path: Path) -> str:
         return "a program that cannot be read"
     many = len(model.graph.node)
     try:
-        with np.load(io.BytesIO((path.parent / "inputs.npz").read_bytes()), allow_pickle=False) as members:
-            elements = sum(members[name].size for name in members.files if not name.startswith("__"))
-    except (OSError, ValueError, zipfile.BadZipFile):
+        elements = _elements(list(unpack(read_plain(path.parent / "inputs.npz"), "inputs").values()))
+    except InvalidProgram:
         return f"{many} node{'s' * (many != 1)}"
     return f"{many} node{'s' * (many != 1)}, inputs of {elements:,} element{'s' * (elements != 1)}"
 
 
+def _elements(value: Value) -> int:
+    """Of an array, or of all arrays of a sequence."""
+    return sum(map(_elements, value)) if isinstance(value, list) else 0 if value is None else value.size
+
+
 def _report_section(folder: Path) -> Markup | None:
     try:
-        text = (folder / "report.md").read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = read_plain(folder / "report.md").decode(errors="replace")
+    except InvalidProgram:
         return None
     _, _, rest = text.partition("\n")  # the title stands at the top of the page
     return element("section", element("h2", "The report"), rendered(rest), class_="report")
