@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +35,31 @@ class ResultFolder:
         Raises:
             UsageError: the file is there and cannot be read.
         """
-        place = None if self._path is None else self._place(target, version)
-        if place is None or not place.exists():
-            return {}
-        data = _read(place)
-        if data.get("judged_by") != self._judged_by:
-            return {}
-        return {outcome.case: outcome for one in results_in(data, str(place)) for outcome in one.outcomes}
+        stored = self._stored(target, version)
+        return {} if stored is None else {outcome.case: outcome for outcome in stored.outcomes}
 
     def keep(self, results: TargetResults) -> None:
         """Write the results of a target; the file is whole at any time.
 
+        How many cases there were to choose from is the most that any run into the file had.
+
         Raises:
-            UsageError: it cannot be written.
+            UsageError: it cannot be written, or what is there cannot be read.
         """
         if self._path is not None:
-            text = json.dumps(document([results], judged_by=self._judged_by), indent=0)
+            stored = self._stored(results.target, results.version)
+            whole = results if stored is None else replace(results, of=max(results.of, stored.of))
+            text = json.dumps(document([whole], judged_by=self._judged_by), indent=0)
             save_file(text.encode(), self._place(results.target, results.version))
+
+    def _stored(self, target: str, version: str) -> TargetResults | None:
+        """What the file of a target says, if the same judges wrote it."""
+        place = None if self._path is None else self._place(target, version)
+        if place is None or not place.exists():
+            return None
+        data = _read(place)
+        found = results_in(data, str(place)) if data.get("judged_by") == self._judged_by else []
+        return found[0] if found else None
 
     def _place(self, target: str, version: str) -> Path:
         assert self._path is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,13 @@ def test_what_was_kept_is_there_for_the_same_version_and_judges(tmp_path: Path) 
     assert ResultFolder(tmp_path, "me").kept("t", "2") == {}
     assert ResultFolder(tmp_path, "other").kept("t", "1") == {}
     assert read_results(tmp_path) == read_results(next(tmp_path.iterdir())) == [ONE]
+
+
+def test_a_run_of_fewer_cases_does_not_make_a_part_the_whole(tmp_path: Path) -> None:
+    folder = ResultFolder(tmp_path, "me")
+    folder.keep(replace(ONE, of=9))
+    folder.keep(replace(ONE, of=2))
+    assert [one.coverage_note() for one in read_results(tmp_path)] == ["2 of 9 cases"]
 
 
 def test_no_folder_keeps_nothing() -> None:
