@@ -425,7 +425,7 @@ def test_how_long_a_finding_is_made_small(
 
     def reduce_case(one: Program, inputs: object, still: object, **options: Any) -> SimpleNamespace:
         asked.update(options, program=one)
-        return SimpleNamespace(program=SMALL, inputs=X)
+        return SimpleNamespace(program=SMALL, inputs=X, settled=True)
 
     monkeypatch.setattr(disagreement_handling, "reduce_case", reduce_case)
     triage._runner.targets = (replace(TARGETS[0], slow=slow), *TARGETS[1:])
@@ -448,7 +448,7 @@ def test_the_nodes_of_what_takes_longer_than_a_finding_is_given_are_not_run_alon
 
     def reduce_case(one: Program, inputs: object, still: object, **options: Any) -> SimpleNamespace:
         asked.update(options)
-        return SimpleNamespace(program=SMALL, inputs=X)
+        return SimpleNamespace(program=SMALL, inputs=X, settled=True)
 
     monkeypatch.setattr(disagreement_handling, "reduce_case", reduce_case)
     triage._config = replace(triage._config, reduce=0.5)
