@@ -122,24 +122,46 @@ def test_a_continued_campaign_says_what_it_has_and_does_first() -> None:
 MODEL = '<ir_version: 8, opset_import: ["": 17]> g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }'
 
 
-def test_the_screen_in_a_terminal(tmp_path: Path) -> None:
-    model = tmp_path / "relu.onnx"
-    onnx.save(onnx.parser.parse_model(MODEL), model)
-    words = ["fuzz", str(model), "--targets", "onnxruntime:disabled,reference", "--programs", "12", "--jobs", "1"]
+def in_a_terminal(folder: Path, rows: int, columns: int, *words: str) -> tuple[int, str]:
+    """The exit code of a campaign in a terminal of its own, and all that it wrote.
+
+    Args:
+        folder: in which it runs, on a model of one node.
+        rows: of the terminal.
+        columns: of the terminal.
+        words: more flags.
+    """
+    onnx.save(onnx.parser.parse_model(MODEL), folder / "relu.onnx")
+    flags = ["relu.onnx", "--targets", "onnxruntime:disabled,reference", "--jobs", "1", "--time", "300s", *words]
     child, terminal = pty.fork()
     if child == 0:
-        os.chdir(tmp_path)
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "irfuzz", *words, "--time", "300s"])
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-    raw = b""
+        os.chdir(folder)
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "irfuzz", "fuzz", *flags])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    before, raw = termios.tcgetattr(terminal), b""
     try:
         while data := os.read(terminal, 1 << 16):
             raw += data
+            assert termios.tcgetattr(terminal) == before, "echo and line ends stay as they are"
     except OSError:
         pass  # the terminal of a process that has ended
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1)
-    text = raw.decode()
-    assert all(f"─ {title} ─" in text for title in ("process", "findings", "coverage", "targets"))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), raw.decode()
+
+
+def frames(text: str) -> list[list[str]]:
+    """Each state of the screen as its lines, without colours."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return [frame.splitlines() for frame in re.findall("╭─ process ─.*?(?=\x1b|$)", plain, re.DOTALL)]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(24, 80), (40, 120)])
+def test_the_screen_in_a_terminal(tmp_path: Path, rows: int, columns: int) -> None:
+    code, text = in_a_terminal(tmp_path, rows, columns, "--programs", "12")
+    assert code in (0, 1)
+    assert all(f"─ {title} ─" in text for title in ("process", "findings", "coverage", "targets", "now"))
+    last = frames(text)[-1]
+    assert len(last) < rows
+    assert {len(line) for line in last if line} == {columns}, "no line is wrapped"
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")  # the cursor is shown again
     after = text[text.rindex("\x1b[?25h") :]
     assert "─ process ─" not in after
