@@ -73,6 +73,8 @@ TRACKERS: tuple[IssueTracker, ...] = (
             "onnxruntime-shapes",
             "onnxruntime-float16",
             "webgpu",
+            "onnxruntime-node",
+            "onnxruntime-web",
         ),
         "microsoft/onnxruntime",
         "08-general.yml",
