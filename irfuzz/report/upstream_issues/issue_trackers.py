@@ -74,6 +74,8 @@ TRACKERS: tuple[IssueTracker, ...] = (
             "onnxruntime-float16",
             "onnxruntime-quantization",
             "webgpu",
+            "onnxruntime-node",
+            "onnxruntime-web",
         ),
         "microsoft/onnxruntime",
         "08-general.yml",
