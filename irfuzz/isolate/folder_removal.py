@@ -86,10 +86,14 @@ def _keep_only(root: int, keep: Contents) -> None:
 
 
 def _empty(root: int) -> None:
-    """Remove all that is in a folder: its subfolders are moved up into it one by one, so that none is ever deep."""
+    """Remove all that is in a folder: its subfolders are moved up into it one by one, so that none is ever deep.
+
+    Its own files go last, its lock among them: if this is cut short, the next campaign still knows the folder.
+    """
     mark = os.urandom(8).hex()
     number = 0
-    waiting = _without_files(root)
+    with os.scandir(root) as entries:
+        waiting = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     while waiting:
         name = waiting.pop()
         with contextlib.suppress(OSError):
@@ -104,6 +108,7 @@ def _empty(root: int) -> None:
             finally:
                 os.close(folder)
             os.rmdir(name, dir_fd=root)
+    _without_files(root)
 
 
 def _without_files(folder: int, keep: Container[str] = ()) -> list[str]:

@@ -212,10 +212,23 @@ def test_a_folder_is_removed_however_deep_a_child_has_made_it(place: Path, many:
     outside.mkdir()
     (outside / "kept").write_text("x")
     with Worker(many) as worker:
-        assert worker.call({"do": "dig", "levels": 2000, "outside": str(outside)}).exit == "ok"
-        assert worker.call({"do": "exit", "hard": True, "code": 3}).exit == "exited"
-        (scratch,) = place.iterdir()
-        assert sorted(one.name for one in scratch.iterdir()) == [LOCK, "home"]  # that of the child is gone
-        assert worker.call({"do": "dig", "levels": 2000, "outside": str(outside)}).exit == "ok"
+        assert worker.call({"do": "dig", "levels": 1100, "outside": str(outside)}).exit == "ok"
     assert not any(place.iterdir())
     assert (outside / "kept").read_text() == "x"
+
+
+def test_the_lock_goes_last(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = ScratchFolder("test")
+    (folder.path / "sub" / "inner").mkdir(parents=True)
+    (folder.path / "file").write_text("x")
+    seen: list[bool] = []
+    rmdir = os.rmdir
+
+    def noting(path: str | Path, *, dir_fd: int | None = None) -> None:
+        seen.append((folder.path / LOCK).exists())
+        rmdir(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr("os.rmdir", noting)
+    folder.close()
+    assert seen == [True, True, False]
+    assert not any(place.iterdir())
