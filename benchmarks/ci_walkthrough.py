@@ -5,8 +5,8 @@ types the commands of docs/ci.md ("Set up") in it with a fresh virtual environme
 that ``irfuzz init`` wrote as GitHub would: with an empty baseline (red, with an annotation), then with the written
 one (green), then with a second fault (red). It prints what each step took, the lines of configuration, and the share of
 programs that the converter refused; it exits with 1 if a run has the wrong colour, if it took more than ten minutes to
-the first red run, or if a tenth or more was refused. ``--time 40s`` shortens the campaigns, and ``--wheel FILE`` installs
-a wheel, as a user's pip does, instead of building this checkout.
+the first red run, or if a tenth or more was refused. ``--time 40s`` shortens the campaigns, and ``--wheel FILE``
+installs a wheel, as a user's pip does, instead of building this checkout.
 """
 
 from __future__ import annotations
