@@ -47,8 +47,8 @@ def arguments(parser: Parser) -> None:
         "--targets", metavar="NAMES", type=names,
         help="What to compare. Default: all quick runtimes that are installed. Left out are those that compile for "
         "seconds (openvino, iree, jax, torch:export, torch:compile, tensorflow:function, tensorflow:xla), and keras: "
-        "name them, or `runtimes` for all; and ONNX's reference evaluator (reference) is asked only if others differ or "
-        "fewer than two run.",
+        "name them, or `runtimes` for all; and ONNX's reference evaluator (reference) is asked only if others differ "
+        "or fewer than two run.",
     )  # fmt: skip
     add(
         "--base", metavar="NAME", default="",
