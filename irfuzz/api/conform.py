@@ -81,7 +81,7 @@ def conform(
 
     Example:
         >>> import irfuzz
-        >>> report = irfuzz.conform(["onnxruntime:all"], cases=["bug"], ops=["TopK"])
+        >>> report = irfuzz.conform(["onnxruntime:all"], cases=["node"], ops=["TopK"])
         >>> report.targets[0].target, report.faults
         ('onnxruntime:all', 0)
 
