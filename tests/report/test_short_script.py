@@ -183,7 +183,8 @@ def test_tools_that_make_onnx_of_onnx_have_short_scripts(target: Target) -> None
     plain = '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4] x) => (float[1,1,4] y) { y = Neg (x) }'
     text = script(shown, onnx.parser.parse_model(plain).SerializeToString())
     frameworks = {"torch-onnx", "tf2onnx", "keras", "keras-onnx"}
-    if target.component in frameworks | DEPLOYED or target.name == "onnx-compose:merge":
+    bounded = {"onnxruntime-quantization"}  # the bound that it breaks is computed by a file that comes along
+    if target.component in frameworks | bounded | DEPLOYED or target.name == "onnx-compose:merge":
         assert text is None
         return
     assert text is not None
