@@ -36,7 +36,7 @@ def open_plain(path: Path, *, follow: bool = True) -> Generator[tuple[BinaryIO, 
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
-        raise InvalidProgram("a directory, not a file" if stat.S_ISDIR(status.st_mode) else "not a plain file")
+        raise InvalidProgram("not a plain file but a directory" if stat.S_ISDIR(status.st_mode) else "not a plain file")
     with os.fdopen(handle, "rb") as file:
         yield file, status.st_size
 

@@ -136,7 +136,10 @@ def in_a_terminal(folder: Path, rows: int, columns: int, *words: str) -> tuple[i
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(folder)
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "irfuzz", "fuzz", *flags])
+        env = {**os.environ, "TERM": "xterm-256color"}
+        for name in ("COLUMNS", "LINES"):  # what they say would count, not the terminal
+            env.pop(name, None)
+        os.execve(sys.executable, [sys.executable, "-P", "-m", "irfuzz", "fuzz", *flags], env)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     before, raw = termios.tcgetattr(terminal), b""
     try:

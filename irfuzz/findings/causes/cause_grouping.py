@@ -195,7 +195,7 @@ class Cause:
     def _puts_elements_wrong_as(self, other: Cause) -> bool:
         """Whether attributes alone say where the elements go, as of Transpose: sizes decide whether the shape shows it.
 
-        Where sizes are equal the shape is right and values are wrong, NaN among them.
+        If sizes are equal the shape is right and values are wrong, NaN among them.
         """
         placed = with_trait("moves") - {*trait_values("exact_inputs")}
         return {*self.operators} <= placed and {self.symptom, other.symptom} <= VALUES | {Symptom.WRONG_SHAPE}

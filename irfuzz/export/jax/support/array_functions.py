@@ -1,5 +1,5 @@
 # pyright: basic, reportAttributeAccessIssue=false, reportMissingImports=false
-"""NumPy's functions by name: JAX's where an argument is an array of JAX's, NumPy's own for what is known before."""
+"""NumPy's functions by name: JAX's if an argument is an array of JAX's, NumPy's own for what is known before."""
 
 from __future__ import annotations
 
