@@ -37,7 +37,7 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zero").symlink_to("/dev/zero")
     for name in ("pipe", "zero", "."):
-        with pytest.raises(UsageError, match="it: cannot be read: not a plain file( but a directory)?; expected one"):
+        with pytest.raises(UsageError, match=r"it: cannot be read: not a plain file( but a directory)?; expected one"):
             read_toml(tmp_path / name, "it", "; expected one")
         with pytest.raises(UsageError, match="cannot read the trace: not a plain file"):
             read_trace(tmp_path / name)
