@@ -251,7 +251,7 @@ class Campaign:
                 watch(progress)
                 if seconds is not None and progress.seconds >= seconds:
                     break
-                if stop_at is not None and progress.programs >= stop_at:
+                if stop_at is not None and progress.programs >= stop_at and not self._ends_alone(stop_at):
                     break
                 for death in self._jobs.revive():
                     self._keep(death)
@@ -264,6 +264,10 @@ class Campaign:
         self._watch.check()  # nothing is written where another folder may be now
         self._place_all()  # of those that were killed, too
         return self.progress(began, before, faults_before)
+
+    def _ends_alone(self, stop_at: int) -> bool:
+        """Whether the one job ends by itself now, as soon as it has looked into what it is busy with."""
+        return self.config.jobs == 1 and self.database.tally(0)[1] >= stop_at
 
     def stop(self) -> None:
         """Ask the run to end, as Ctrl-C does; ``watch`` of ``run`` calls it."""
