@@ -10,14 +10,14 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irfuzz.api.default_settings import FUZZ_MEMORY
 from irfuzz.api.progress_update import unobserved
 from irfuzz.cli.budget_modes import budget_arguments, with_budget
 from irfuzz.cli.campaign_display import Watch, continued_lines, targets_lines, watcher
+from irfuzz.cli.campaign_flags import campaign_arguments
 from irfuzz.cli.ci_reporting import ci_arguments, ci_files, report_to_ci
 from irfuzz.cli.input_flags import input_arguments, inputs_said
 from irfuzz.cli.model_reading_and_output_checks import seeds_of
-from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, share, whole
+from irfuzz.cli.parser import Parser, as_flags, duration, names, place, share, whole
 from irfuzz.cli.progress_display import UpdateDisplay, remarked
 from irfuzz.errors import InternalError, UsageError
 
@@ -66,10 +66,7 @@ def arguments(parser: Parser) -> None:
         "-o", "--out", metavar="DIR", type=place, default=Path("irfuzz-out"),
         help="Folder of the campaign; continued where it holds one. Default: irfuzz-out.",
     )  # fmt: skip
-    add(
-        "--targets", metavar="NAMES", type=names,
-        help="Targets, separated by commas; * is a wildcard. Default: all that are installed, on the CPU.",
-    )  # fmt: skip
+    campaign_arguments(parser)
     add(
         "--target", metavar="NAME", action="append", default=[],
         help="One more target, such as package.module:Class or file.py:Class of your own; may be repeated. "
@@ -118,32 +115,11 @@ def arguments(parser: Parser) -> None:
         "--seed", metavar="S", type=whole(0),
         help="Root of all randomness. Default: 0, or that of the continued campaign.",
     )  # fmt: skip
-    add("--jobs", metavar="N", type=whole(1), help="Processes that work side by side. Default: one a core.")
     add("--programs", metavar="N", type=whole(1), help="Stop after so many programs in all, even where time is left.")
-    add(
-        "--max-nodes", metavar="N", type=whole(1), default=200,
-        help="No mutant gets more nodes, or than 30 more than its seed where that has more. Default: 200.",
-    )  # fmt: skip
-    add(
-        "--every", metavar="N", type=whole(1), default=16,
-        help="Targets that seldom tell more run on one program in so many, and whenever others disagree. Default: 16.",
-    )  # fmt: skip
     add(
         "--slow-share", metavar="SHARE", type=share,
         help="Largest part of the time for targets that take seconds a program, on those that show most that is new; "
         "0 leaves them out. Default: 0.25, or 0 where --time is less than five minutes.",
-    )  # fmt: skip
-    add(
-        "--timeout", metavar="SECONDS", type=positive, default=10.0,
-        help="What one target may take with one program. Default: 10.",
-    )  # fmt: skip
-    add(
-        "--memory", metavar="MIB", type=whole(1),
-        help=f"What one worker may take beyond its framework. Default: {FUZZ_MEMORY}, and more for large weights.",
-    )  # fmt: skip
-    add(
-        "--reduce", metavar="SECONDS", type=positive, default=20.0,
-        help="How long making one finding small may take. Default: 20.",
     )  # fmt: skip
     add(
         "--sprouts", metavar="SHARE", type=share,

@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from irfuzz.api.default_settings import FUZZ_MEMORY
+from irfuzz.cli.campaign_flags import CAMPAIGN_FLAGS, campaign_arguments
 from irfuzz.cli.fleet_commands.fleet_seeds import fleet_seeds
-from irfuzz.cli.parser import Parser, as_flags, duration, names, place, positive, whole
+from irfuzz.cli.parser import Parser, as_flags, duration, place, positive, whole
 
 NAME = "agent"
 ABOUT = """Work on a campaign that many machines share, in a folder of its own, until told to end.
@@ -38,42 +38,18 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add(
         "-o", "--out", metavar="DIR", type=place, default=Path("irfuzz-agent"),
-        help="Folder of this agent alone; it goes on where it holds one. Default: irfuzz-agent.",
+        help="Folder of this agent alone; it goes on if that holds one. Default: irfuzz-agent.",
     )  # fmt: skip
     add("--time", metavar="TIME", type=duration, help="How long: 90s, 10m, 8h. Default: until told to end.")
     add("--programs", metavar="N", type=whole(1), help="End after so many programs in this folder.")
-    add(
-        "--targets", metavar="NAMES", type=names,
-        help="Targets, separated by commas; * is a wildcard. Default: all that are installed, on the CPU.",
-    )  # fmt: skip
-    add("--jobs", metavar="N", type=whole(1), help="Processes that work side by side. Default: one a core.")
+    campaign_arguments(parser)
     add(
         "--seed", metavar="S", type=whole(0),
-        help="Root of all randomness of the fleet, where this agent makes the store. Default: 0, or the fleet's.",
+        help="Root of all randomness of the fleet, if this agent makes the store. Default: 0, or the fleet's.",
     )  # fmt: skip
     add(
         "--sync", metavar="SECONDS", type=positive, default=5.0,
         help="Time between two synchronisations, at most 10. Default: 5.",
-    )  # fmt: skip
-    add(
-        "--max-nodes", metavar="N", type=whole(1), default=200,
-        help="No mutant gets more nodes, or than 30 more than its seed where that has more. Default: 200.",
-    )  # fmt: skip
-    add(
-        "--every", metavar="N", type=whole(1), default=16,
-        help="Targets that seldom tell more run on one program in so many. Default: 16.",
-    )  # fmt: skip
-    add(
-        "--timeout", metavar="SECONDS", type=positive, default=10.0,
-        help="What one target may take with one program. Default: 10.",
-    )  # fmt: skip
-    add(
-        "--memory", metavar="MIB", type=whole(1),
-        help=f"What one worker may take beyond its framework. Default: {FUZZ_MEMORY}, and more for large weights.",
-    )  # fmt: skip
-    add(
-        "--reduce", metavar="SECONDS", type=positive, default=20.0,
-        help="How long making one finding small may take. Default: 20.",
     )  # fmt: skip
     add("--json", action="store_true", help="Print what became of the agent as JSON.")
 
@@ -95,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print(f"irfuzz: {text}", file=sys.stderr, flush=True)
 
-    with as_flags("targets", "jobs", "max-nodes", "every", "timeout", "memory", "reduce"):
+    with as_flags(*CAMPAIGN_FLAGS):
         report = run_agent(options, models, say)
     print(json.dumps(report.to_json()) if args.json else report)
     return 0

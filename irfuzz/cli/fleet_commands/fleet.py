@@ -20,7 +20,7 @@ status shows agents, rates, leases, the union of what programs show, and finding
 agents finish and exit, pause lets them wait, resume lets them go on, end lets them exit and no new one begin, each with
 --agent for one alone; add-seeds gives every agent seeds; findings writes folders as `irfuzz fuzz` does. Agents hear
 what they are told when they synchronise, within ten seconds (docs/fleet.md).
-Exit code: 0, or 2 where the store cannot be used."""
+Exit code: 0, or 2 if the store cannot be used."""
 EXAMPLES = """examples:
   irfuzz fleet status --store sqlite:///fleet.sqlite
   irfuzz fleet status --store postgresql+psycopg://fuzz:secret@db/fleet --json

@@ -54,6 +54,18 @@ def conv(x, w, b=None, strides=None, dilations=None, pads=None, auto_pad="NOTSET
     return cast(result, x.dtype)
 
 
+def laid_down(room, dtype, kernel, steps, gaps, counts, columns):
+    """An array of the shape ``room`` to which the elements ``columns(place)`` are added for each place of a kernel.
+
+    They fall where that place is each time that the kernel is laid down, ``counts`` times along the spatial axes, which
+    are all of ``room`` but the first two.
+    """
+    canvas = np.zeros(room, dtype)
+    for place, spots in enumerate(taps(canvas, kernel, steps, gaps, counts)):
+        spots += columns(place).reshape(spots.shape).astype(dtype)
+    return canvas
+
+
 def conv_transpose(
     x, w, b=None, strides=None, dilations=None, pads=None, auto_pad="NOTSET", group=1,
     output_padding=None, output_shape=None,
@@ -63,15 +75,16 @@ def conv_transpose(
     rank = len(kernel)
     strides, dilations, extra = strides or (1,) * rank, dilations or (1,) * rank, output_padding or (0,) * rank
     n, c = x.shape[:2]
-    each = w.shape[1]
+    each_group = w.shape[1]
     reach = [
         (s - 1) * step + gap * (k - 1) + 1 for s, step, gap, k in zip(sizes, strides, dilations, kernel, strict=True)
     ]
-    canvas = np.zeros((n, group * each, *reach))
     data = wide(x).reshape((n, group, c // group, math.prod(sizes)))
-    filters = wide(w).reshape((group, c // group, each, math.prod(kernel)))
-    for place, spots in enumerate(taps(canvas, kernel, strides, dilations, sizes)):
-        spots += np.einsum("ngcp,gco->ngop", data, filters[..., place]).reshape((n, group * each, *sizes))
+    filters = wide(w).reshape((group, c // group, each_group, math.prod(kernel)))
+    canvas = laid_down(
+        (n, group * each_group, *reach), np.float64, kernel, strides, dilations, sizes,
+        lambda place: np.einsum("ngcp,gco->ngop", data, filters[..., place]),
+    )  # fmt: skip
     around = transposed_crops(reach, sizes, strides, pads, auto_pad, extra, output_shape)
     result = framed(canvas, around, 0)
     if b is not None:

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from irfuzz.export.array.support.convolutions_and_pools import taps
+from irfuzz.export.array.support.convolutions_and_pools import laid_down
 from irfuzz.export.array.support.dtype_conversions import cast, doubled, ints, is_real
 from irfuzz.export.size_arithmetic.window_sizes import column_plan, unpooled_sizes
 
@@ -113,10 +113,9 @@ def col2im(x, image, block, strides=None, dilations=None, pads=None):
     image, block = ints(image), ints(block)
     steps, gaps, room, counts, inside = column_plan(image, block, strides, dilations, pads)
     columns = x.reshape((x.shape[0], -1, math.prod(block), *counts))
-    canvas = np.zeros((*columns.shape[:2], *room), np.float64 if is_real(x.dtype) else x.dtype)
-    for place, spots in enumerate(taps(canvas, block, steps, gaps, counts)):
-        spots += columns[:, :, place].astype(canvas.dtype)
-    return cast(canvas[inside], x.dtype)
+    kind = np.float64 if is_real(x.dtype) else x.dtype
+    sums = laid_down((*columns.shape[:2], *room), kind, block, steps, gaps, counts, lambda place: columns[:, :, place])
+    return cast(sums[inside], x.dtype)
 
 
 def roi_align(

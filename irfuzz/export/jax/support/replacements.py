@@ -11,10 +11,10 @@ import numpy as np
 from jax import numpy as jnp
 from jax.scipy import special
 
-from irfuzz.export.array.support.convolutions_and_pools import framed, taps
-from irfuzz.export.array.support.dtype_conversions import cast, is_real, wide
+from irfuzz.export.array.support.convolutions_and_pools import taps
+from irfuzz.export.array.support.dtype_conversions import is_real, wide
 from irfuzz.export.jax.support.array_functions import known
-from irfuzz.export.size_arithmetic.window_sizes import column_plan, transposed_crops, unpooled_sizes
+from irfuzz.export.size_arithmetic.window_sizes import unpooled_sizes
 
 
 def to_tensor(value, dtype):
@@ -120,49 +120,9 @@ def max_unpool(x, index, kernel_shape, strides=None, pads=None):
 
 
 def laid_down(room, dtype, kernel, steps, gaps, counts, columns):
-    """An array of the shape ``room``, with the elements ``columns(place)`` added up where each place of a kernel falls.
-
-    ``room`` begins with two axes that are no spatial ones; ``counts`` says how often the kernel is laid down.
-    """
+    """An array of the shape ``room`` to which the elements ``columns(place)`` are added for each place of a kernel."""
     numbers = np.arange(math.prod(room[2:])).reshape((1, 1, *room[2:]))
     canvas = jnp.zeros((*room[:2], math.prod(room[2:])), dtype)
     for place, spots in enumerate(taps(numbers, kernel, steps, gaps, counts)):
         canvas = canvas.at[:, :, spots.reshape(-1)].add(columns(place).reshape((*room[:2], -1)).astype(dtype))
     return canvas.reshape(room)
-
-
-def col2im(x, image, block, strides=None, dilations=None, pads=None):
-    """ONNX Col2Im: columns (N, C * blocks, L) added up into (N, C, *image)."""
-    image, block = ints(image), ints(block)
-    steps, gaps, room, counts, inside = column_plan(image, block, strides, dilations, pads)
-    columns = x.reshape((x.shape[0], -1, math.prod(block), *counts))
-    kind = np.float64 if is_real(x.dtype) else x.dtype
-    sums = laid_down((*columns.shape[:2], *room), kind, block, steps, gaps, counts, lambda place: columns[:, :, place])
-    return cast(sums[inside], x.dtype)
-
-
-def conv_transpose(
-    x, w, b=None, strides=None, dilations=None, pads=None, auto_pad="NOTSET", group=1,
-    output_padding=None, output_shape=None,
-):  # fmt: skip
-    """ONNX ConvTranspose: every element of x lays its filter down, then margins are cut off or added."""
-    kernel, sizes = w.shape[2:], x.shape[2:]
-    rank = len(kernel)
-    strides, dilations, extra = strides or (1,) * rank, dilations or (1,) * rank, output_padding or (0,) * rank
-    n, c = x.shape[:2]
-    each_group = w.shape[1]
-    reach = [
-        (s - 1) * step + gap * (k - 1) + 1 for s, step, gap, k in zip(sizes, strides, dilations, kernel, strict=True)
-    ]
-    data = wide(x).reshape((n, group, c // group, math.prod(sizes)))
-    filters = wide(w).reshape((group, c // group, each_group, math.prod(kernel)))
-    room = (n, group * each_group, *reach)
-    canvas = laid_down(
-        room, np.float64, kernel, strides, dilations, sizes,
-        lambda place: jnp.einsum("ngcp,gco->ngop", data, filters[..., place]),
-    )  # fmt: skip
-    around = transposed_crops(reach, sizes, strides, pads, auto_pad, extra, output_shape)
-    result = framed(canvas, around, 0)
-    if b is not None:
-        result = result + wide(b).reshape((-1, *[1] * rank))
-    return cast(result, x.dtype)
