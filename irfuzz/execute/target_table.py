@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import importlib.metadata
 import os
@@ -301,9 +302,19 @@ def _matching(name: str, known: dict[str, tuple[Adapter, Target]]) -> list[Targe
         if why:
             raise UsageError(f"target {name!r} cannot be used: {why}")
         return [target]
-    meant = _misplaced_version(name)
+    raise UsageError(f"unknown target {name!r}; {_known_instead(name, known)}, or package.module:Class of your own")
+
+
+def _known_instead(name: str, known: Mapping[str, tuple[Adapter, Target]]) -> str:
+    """What may be meant, and what is known: the variants of a component, or of a name that is none the components."""
+    components = dict.fromkeys(adapter.component for adapter, _ in known.values())
+    near = difflib.get_close_matches(name, [*components, *known], 1)
+    meant = _misplaced_version(name) or next(iter(near), "")
     hint = f"did you mean {meant!r}? " if meant else ""
-    raise UsageError(f"unknown target {name!r}; {hint}known: {', '.join(known)}, or package.module:Class of your own")
+    component = name.partition(":")[0]
+    if component in components:
+        return f"{hint}known: {', '.join(n for n, (adapter, _) in known.items() if adapter.component == component)}"
+    return f"{hint}known: {', '.join(components)} (`irfuzz targets` has their variants)"
 
 
 def _misplaced_version(name: str) -> str:

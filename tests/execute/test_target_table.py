@@ -33,10 +33,22 @@ def test_patterns_components_and_order() -> None:
     assert names("onnxruntime:[bd]*") == ORT[:2]
 
 
-@pytest.mark.parametrize("name", ["onnxruntime:fastest", "tensorrt", "onnxruntime:Foo", "x*", "", "a:b:c"])
-def test_unknown_name_lists_the_known_ones(name: str) -> None:
-    with pytest.raises(UsageError, match=r"unknown target .*known: reference, onnxruntime:disabled"):
+@pytest.mark.parametrize("name", ["tensorrt", "x*", "", "a:b:c"])
+def test_unknown_name_lists_the_known_components(name: str) -> None:
+    with pytest.raises(UsageError, match=r"unknown target .*known: reference, onnxruntime, torch, .*irfuzz targets"):
         names(name)
+
+
+@pytest.mark.parametrize("name", ["onnxruntime:fastest", "onnxruntime:Foo"])
+def test_an_unknown_variant_lists_those_of_its_component(name: str) -> None:
+    with pytest.raises(UsageError, match=r"known: onnxruntime:disabled, onnxruntime:basic, ") as told:
+        names(name)
+    assert "torch" not in str(told.value)
+
+
+def test_what_may_be_meant_comes_first() -> None:
+    with pytest.raises(UsageError, match=r"unknown target 'onxruntime'; did you mean 'onnxruntime'\? known: reference"):
+        names("onxruntime")
 
 
 def test_a_misplaced_version_is_put_right() -> None:
