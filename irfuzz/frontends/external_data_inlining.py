@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import Message
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.frontends.regular_file_opening import open_plain
 from irfuzz.frontends.serialized_weight_separation import LARGE
 from irfuzz.ir.serialization.checked_tensors import byte_count
 from irfuzz.ir.serialization.mapped_file import MappedFile
-
-MAX_MESSAGES = 2_000_000
-"""Most protobuf messages in one model: a node takes about ten, and each one grows on its way into memory."""
-
-
-def tensors_in(message: Message) -> Iterator[onnx.TensorProto]:
-    """Every tensor of a model, graph, node or attribute, subgraphs and functions included.
-
-    Raises:
-        InvalidProgram: there are more than ``MAX_MESSAGES`` messages.
-    """
-    pending: list[Message] = [message]
-    left = MAX_MESSAGES
-    while pending:
-        current = pending.pop()
-        if isinstance(current, onnx.TensorProto):
-            yield current
-            continue
-        for field, value in current.ListFields():
-            if field.message_type is None:
-                continue
-            inner = [value] if isinstance(value, Message) else value
-            left -= len(inner)
-            if left < 0:
-                raise InvalidProgram(f"the model has more than {MAX_MESSAGES} parts (nodes, attributes, types)")
-            pending.extend(inner)
+from irfuzz.ir.serialization.message_limits import tensor_protos_in
 
 
 def inline_external(
@@ -59,7 +32,7 @@ def inline_external(
     Raises:
         InvalidProgram: the reason, with tensor and file.
     """
-    external = [t for t in tensors_in(model) if t.data_location == onnx.TensorProto.EXTERNAL]
+    external = [t for t in tensor_protos_in(model) if t.data_location == onnx.TensorProto.EXTERNAL]
     total = model.ByteSize() + sum(map(len, (held or {}).values())) if external else 0
     initializers = list(model.graph.initializer) if external else []
     places = {id(tensor): place for place, tensor in enumerate(initializers)}

@@ -41,16 +41,28 @@ Contents: TypeAlias = "dict[str, Contents | None]"
 """What is in a folder: the contents of folders by name, and ``None`` for all that is none."""
 
 
+DEEPEST = 32
+"""Levels below a folder down to which its contents are looked at."""
+
+
 def contents(path: str | os.PathLike[str]) -> Contents:
     """What is in a folder now, with all that is in its subfolders.
 
     Args:
-        path: of the folder; one that cannot be read counts as empty.
+        path: of the folder; one that cannot be read counts as empty, and so does one more than ``DEEPEST`` levels down.
     """
     found: Contents = {}
-    with contextlib.suppress(OSError), os.scandir(path) as entries:
-        for entry in entries:
-            found[entry.name] = contents(entry.path) if entry.is_dir(follow_symlinks=False) else None
+    waiting = [(os.fspath(path), found, 0)]
+    while waiting:
+        folder, inside, level = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    inside[entry.name] = None
+                    continue
+                below = inside[entry.name] = {}
+                if level < DEEPEST:
+                    waiting.append((entry.path, below, level + 1))
     return found
 
 

@@ -15,6 +15,9 @@ LOOK_SECONDS = 1.0
 BLOCK = 512
 """Bytes of a block, as the kernel counts those of a file."""
 
+LEAST = 4096
+"""Bytes that a file or folder counts at least: one that is empty takes an inode and time to remove."""
+
 
 class ScratchQuota:
     """How much may lie in a scratch folder between two requests, and what of it is to stay.
@@ -50,17 +53,16 @@ class ScratchQuota:
 
 
 def _bytes_below(folder: Path, enough: int) -> int:
-    """What the files below a folder take on the disk; counted no further than beyond ``enough``."""
+    """What files and folders below a folder take on the disk; counted no further than beyond ``enough``."""
     total = 0
     waiting = [str(folder)]
     while waiting and total <= enough:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
+                    total += max(LEAST, BLOCK * entry.stat(follow_symlinks=False).st_blocks)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
-                    else:
-                        total += BLOCK * entry.stat(follow_symlinks=False).st_blocks
         except OSError:
             continue  # it was removed meanwhile
     return total

@@ -12,8 +12,8 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.frontends.external_data_inlining import tensors_in
 from irfuzz.frontends.serialized_weight_separation import split
+from irfuzz.ir.serialization.message_limits import tensor_protos_in
 from irfuzz.store.blob_store import SUFFIX, Blobs, FolderBlobs, digest_of
 from irfuzz.store.bounded_decompression import decompressed
 
@@ -104,7 +104,7 @@ def without_tensors(data: bytes, least: int, stays: Callable[[str, bytes], bool]
         stays: whether a tensor with this digest and these bytes stays in the model.
     """
     model = onnx.ModelProto.FromString(data)
-    for tensor in tensors_in(model):
+    for tensor in tensor_protos_in(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL or len(tensor.raw_data) < least:
             continue
         raw = tensor.raw_data
@@ -147,7 +147,7 @@ def whole_model(data: bytes, blobs: Blobs) -> bytes:
     if not is_packed(data):
         return data
     model = onnx.ModelProto.FromString(unpacked(data))
-    for tensor in tensors_in(model):
+    for tensor in tensor_protos_in(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             fill(tensor, bytes(blobs.map(digest_in(tensor))))
     try:
@@ -195,7 +195,7 @@ def blobs_named(model: bytes) -> list[str]:
         InvalidProgram: a tensor is in a file that is no blob.
     """
     found: dict[str, None] = {}
-    for tensor in tensors_in(onnx.ModelProto.FromString(model)):
+    for tensor in tensor_protos_in(onnx.ModelProto.FromString(model)):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             found[digest_in(tensor)] = None
     return list(found)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import onnx
 import onnx_ir as ir
 
-from irfuzz.frontends.external_data_inlining import tensors_in
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization import serde
 from irfuzz.ir.serialization.external_tensor_references import ExternalLocation, byte_size
 from irfuzz.ir.serialization.lazy_tensor import Held, can_hold
+from irfuzz.ir.serialization.message_limits import tensor_protos_in
 from irfuzz.ir.serialization.weightless_message import view_of
 from irfuzz.store.blob_store import SUFFIX, Blobs, digest_of
 from irfuzz.store.model_blob_packing import digest_in, fill
@@ -83,7 +83,7 @@ def shared_program(data: bytes, blobs: Blobs) -> Program:
             fill(tensor, b"" if can_hold(tensor.data_type) else bytes(view))
             if can_hold(tensor.data_type):
                 held[index] = view
-    for tensor in tensors_in(model):
+    for tensor in tensor_protos_in(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             fill(tensor, bytes(blobs.map(digest_in(tensor))))
     if not held:

@@ -15,6 +15,7 @@ from irfuzz.ir.fact_type_conversion import conflict, declared_fact
 from irfuzz.ir.serialization.checked_tensors import SparseTensor
 from irfuzz.ir.serialization.function_call_check import check_calls
 from irfuzz.ir.serialization.lazy_tensor import Held
+from irfuzz.ir.serialization.message_limits import check_message_limits
 from irfuzz.ir.serialization.model_encoding import value_bytes
 from irfuzz.ir.serialization.preserved_unsupported_fields import (
     CARRIED,
@@ -94,6 +95,7 @@ def _parse(source: onnx.ModelProto | bytes) -> onnx.ModelProto:
         proto = onnx.ModelProto.FromString(data)
     except DecodeError as e:
         raise InvalidProgram(f"not an ONNX model: protobuf cannot read it ({e})") from None
+    check_message_limits(proto, len(data))
     return _known(proto)
 
 
