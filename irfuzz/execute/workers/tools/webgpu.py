@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import onnx
@@ -17,6 +21,27 @@ GAP = re.compile(
     r"|(?i:only supports?\b|not (yet |currently )?(supported|implemented))"
 )
 """It has no kernel for a node, which users see run on the processor instead."""
+
+
+OWN_DRIVER = Path(sys.prefix, "share", "vulkan")
+"""Where ``irfuzz env add webgpu`` puts a driver that needs no GPU, and a loader."""
+
+
+def use_own_driver(folder: Path) -> bool:
+    """Have Vulkan load the driver of a folder, unless the user has named one; whether it is done.
+
+    Args:
+        folder: holds ``swiftshader.json`` and ``libvulkan.so.1``, or is not there.
+    """
+    described = folder / "swiftshader.json"
+    if "VK_ICD_FILENAMES" in os.environ or "VK_DRIVER_FILES" in os.environ or not described.is_file():
+        return False
+    os.environ["VK_ICD_FILENAMES"] = str(described)
+    ctypes.CDLL(str(folder / "libvulkan.so.1"), mode=ctypes.RTLD_GLOBAL)  # Dawn opens the loader by this name
+    return True
+
+
+use_own_driver(OWN_DRIVER)
 
 
 def version() -> str:
@@ -49,7 +74,9 @@ def limits() -> dict[str, Any]:
         _session(model.SerializeToString())
     except Exception as error:  # noqa: BLE001 - whatever the provider raises is the answer
         text = (str(error).splitlines() or [""])[0]
-        raise RuntimeError(f"WebGPU finds no Vulkan driver (set VK_ICD_FILENAMES; docs/targets.md): {text}") from None
+        raise RuntimeError(
+            f"WebGPU finds no Vulkan driver (`irfuzz env add webgpu` brings one; docs/targets.md): {text}"
+        ) from None
     return {}
 
 
