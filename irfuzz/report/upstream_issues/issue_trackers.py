@@ -228,6 +228,7 @@ TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(("opencv",), "opencv/opencv", "", _PLAIN),
     IssueTracker(("tract",), "sonos/tract", "", _PLAIN),
     IssueTracker(("mnn",), "alibaba/MNN", "", _PLAIN),
+    IssueTracker(("ncnn",), "Tencent/ncnn", "", _PLAIN),
     IssueTracker(("numpy",), "numpy/numpy", "", _PLAIN),
     IssueTracker(("jax",), "jax-ml/jax", "", _PLAIN),
 )
