@@ -161,9 +161,12 @@ def test_runtimes_that_are_deployed_to_run_where_they_are_named() -> None:
     assert not {t.name for t in resolve()} & named
 
 
-def test_webgpu_says_that_it_needs_an_environment_of_its_own() -> None:
-    (why,) = [a.why_not for a in describe() if a.target.name == "webgpu"]
-    assert "run `irfuzz env add onnxruntime-webgpu==VERSION`, then name webgpu@VERSION" in why
+@pytest.mark.parametrize(
+    ("name", "package"), [("webgpu", "onnxruntime-webgpu"), ("onnxruntime-openvino", "onnxruntime-openvino")]
+)
+def test_providers_say_that_they_need_an_environment_of_their_own(name: str, package: str) -> None:
+    (why,) = [a.why_not for a in describe() if a.target.name == name]
+    assert f"run `irfuzz env add {package}==VERSION`, then name {name}@VERSION" in why
 
 
 def test_webgpu_in_its_environment_and_what_it_computes_wrong() -> None:
@@ -178,3 +181,27 @@ def test_webgpu_in_its_environment_and_what_it_computes_wrong() -> None:
         inputs = {"x": X, "w": X[0]}
         verdicts = judge(vector, inputs, runner.run(vector, inputs))
         assert [(v.target, v.symptom) for v in verdicts if not v.suspect] == [(there[0], Symptom.DIFFERENCE)]
+
+
+PADDED = """g (float[1,1,4] x) => (float[1,1,2] y) {
+    y = AveragePool <kernel_shape = [3], strides = [3], pads = [1, 0], ceil_mode = 1, count_include_pad = 1> (x)
+}"""
+
+
+def test_onnxruntime_openvino_in_its_environment_falls_back_nowhere(tmp_path: Path) -> None:
+    there = [a.target.name for a in describe() if a.target.component == "onnxruntime-openvino" and not a.why_not]
+    if not there:
+        pytest.skip("no environment of onnxruntime-openvino; irfuzz env add openvino-provider")
+    inputs = {"x": np.array([1, 2, 3, 4], F).reshape(1, 1, 4)}
+    with Runner(resolve([*BESIDE, there[0]]), LIMITS) as runner:
+        assert own(runner, there[0], FINE, {"x": X}).exit is Exit.OK
+        for text in (DRAWN, "g (float[2] x, float[2] z) => (float[2] y, float[2] w) { y = Relu(x) w = Bernoulli(z) }"):
+            lacking = own(runner, there[0], text, {"x": PAIR, "z": PAIR} if "z" in text else {"x": PAIR})
+            assert lacking.exit is Exit.UNSUPPORTED, lacking.error
+            assert "fallback to CPU EP has been explicitly disabled" in lacking.error
+        results = runner.run(program(PADDED), inputs)
+        (verdict,) = [v for v in judge(program(PADDED), inputs, results) if not v.suspect]
+        assert (verdict.target, verdict.symptom) == (there[0], Symptom.DIFFERENCE)
+    write_bundle(tmp_path / "it", finding_of(program(PADDED), inputs, results, verdict))
+    shown, log = replays(tmp_path / "it", seconds=200, python=resolve(there)[0].interpreter)
+    assert shown, log

@@ -257,8 +257,13 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         before="",
         # pnnx's README lists operators; ncnn's layers read the bits of a Mat as float, whose axes are four and a batch.
         limits=DeclaredLimits(
-            types=frozenset({"FLOAT"}), tensors_only=True, scalars=False, empty=False,
-            operators=frozenset(NCNN_OPERATORS), free_constants=True, most_axes=5,
+            types=frozenset({"FLOAT"}),
+            tensors_only=True,
+            scalars=False,
+            empty=False,
+            operators=frozenset(NCNN_OPERATORS),
+            free_constants=True,
+            most_axes=5,
         ),
         slow=frozenset({""}),  # pnnx, a program of its own, takes a third of a second
         only_named=True,
@@ -275,6 +280,51 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         before="",
         # Its wheel has onnxruntime's own files, so irfuzz's environment cannot have both.
         own_environment=True,
+        only_named=True,
+    ),
+    ToolAdapter(
+        component="onnxruntime-openvino",
+        tool="ort_openvino",
+        package="onnxruntime",
+        distributions=("onnxruntime-openvino",),
+        variants={"": {}, "disabled": {"level": "ORT_DISABLE_ALL"}},
+        preload=("onnxruntime", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        # As OpenVINO's documentation says of its plug-in for processors: other types are computed in narrower ones.
+        limits=DeclaredLimits(
+            types=_INTEGERS - {"UINT32", "UINT64"} | {"FLOAT", "BOOL"}, tensors_only=True, int64_as_int32=True
+        ),
+        slow=frozenset({"", "disabled"}),
+        own_environment=True,
+        only_named=True,
+    ),
+    ToolAdapter(
+        component="tinygrad",
+        tool="tinygrad_engine",
+        package="tinygrad",
+        distributions=("tinygrad",),
+        preload=("tinygrad",),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        limits=DeclaredLimits(types=_INTEGERS | {"FLOAT", "DOUBLE", "FLOAT16", "BOOL"}, tensors_only=True),
+        slow=frozenset({""}),
+        only_named=True,
+    ),
+    ToolAdapter(
+        component="tvm",
+        tool="tvm_engine",
+        package="tvm",
+        distributions=("apache-tvm",),
+        preload=("tvm", "tvm.relax.frontend.onnx", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        limits=DeclaredLimits(types=_INTEGERS | {"FLOAT", "DOUBLE", "FLOAT16", "BOOL"}, tensors_only=True),
+        env_more={"TVM_NUM_THREADS": "1"},
+        slow=frozenset({""}),
         only_named=True,
     ),
     *(

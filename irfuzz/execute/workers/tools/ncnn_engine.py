@@ -6,13 +6,14 @@ network, from which is read how.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,18 @@ SAYS_GAP = re.compile(r"(?i:not supported|unsupported|not implemented)|^(todo|ig
 NO_LAYER = re.compile(r"layer (\S+) not exists or registered")
 """What ncnn prints when it is given an operator that it has no layer for."""
 
-TYPES = {"tensor(float)": "f32"}
-
 
 class Refused(Exception):
     """What pnnx or ncnn prints where it stops."""
 
 
 def version() -> str:
-    """Of the installed ncnn, behind which stands pnnx's."""
+    """Of the installed ncnn, behind which stands pnnx's.
+
+    Raises:
+        ModuleNotFoundError: there is no pnnx.
+    """
+    _program()
     return f"{importlib.metadata.version('ncnn')}+pnnx{importlib.metadata.version('pnnx')}"
 
 
@@ -89,15 +93,15 @@ class Network:
         net.opt.num_threads = 1
         net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
         files = folder / "model.ncnn.param", folder / "model.ncnn.bin"
-        with _Printed() as told:
+        with _printed() as told:
             codes = [net.load_param(str(files[0]))]
             if codes == [0]:
                 codes.append(net.load_model(str(files[1])))
         if any(codes):
-            lacking = NO_LAYER.search(told.text)
+            lacking = NO_LAYER.search(told[0])
             if lacking is not None:
                 raise NotImplementedError(f"ncnn has no layer {lacking[1]}")
-            raise _refused(self.said + told.text, "ncnn does not read what pnnx made")
+            raise _refused(self.said + told[0], "ncnn does not read what pnnx made")
         return net
 
     def run(self, given: list[Any]) -> list[Any]:
@@ -112,7 +116,7 @@ class Network:
         if SAYS_GAP.search(self.said):
             raise _refused(self.said, "")
         found = []
-        with _Printed() as told, self._net.create_extractor() as extractor:
+        with _printed() as told, self._net.create_extractor() as extractor:
             for blob, (number, axis) in self.fed.items():
                 array = np.ascontiguousarray(given[number])
                 extractor.input(blob, ncnn.Mat(array, batch_index=axis).clone())
@@ -122,19 +126,22 @@ class Network:
                     break
                 found.append(np.array(value.numpy(batch_index=axis)))
         if len(found) != len(self.read):
-            raise _refused(told.text, f"ncnn gives out no {self.read[len(found)][0]}")
+            raise _refused(told[0], f"ncnn gives out no {self.read[len(found)][0]}")
         return found
+
+
+def _program() -> str:
+    """Where pnnx lies in its package, which imports torch and so is not imported."""
+    found = importlib.util.find_spec("pnnx")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("No module named 'pnnx'")
+    return str(Path(found.origin).parent / "pnnx")
 
 
 def _pnnx(folder: Path, arguments: list[str]) -> str:
     """What pnnx prints in a folder; if it dies by a signal this process does, too, for that is what happened."""
-    found = importlib.util.find_spec("pnnx")
-    if found is None or found.origin is None:
-        raise ModuleNotFoundError("No module named 'pnnx'")
-    ended = subprocess.run(
-        [str(Path(found.origin).parent / "pnnx"), *arguments], cwd=folder, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, check=False,
-    )  # fmt: skip
+    command = [_program(), *arguments]
+    ended = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     text = re.sub(r"\x1b\[[\d;]*m", "", ended.stdout.decode(errors="replace"))
     if ended.returncode < 0:
         os.write(2, f"pnnx died: {_last(text)}\n".encode())
@@ -163,24 +170,18 @@ def _telling(text: str) -> Iterator[str]:
             yield line
 
 
-class _Printed:
-    """What C++ prints to descriptor 2 while it is entered; the process's own log gets it, too.
-
-    Attributes:
-        text: it, at the end.
-    """
-
-    text = ""
-
-    def __enter__(self) -> _Printed:
-        self._kept, self._file = os.dup(2), tempfile.TemporaryFile()
-        os.dup2(self._file.fileno(), 2)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        os.dup2(self._kept, 2)
-        os.close(self._kept)
-        self._file.seek(0)
-        self.text = self._file.read().decode(errors="replace")
-        self._file.close()
-        os.write(2, self.text.encode())
+@contextlib.contextmanager
+def _printed() -> Generator[list[str], None, None]:
+    """What C++ prints to descriptor 2 in the meantime, as a list of one text at the end; the log gets it, too."""
+    told: list[str] = []
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield told
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            told.append(file.read().decode(errors="replace"))
+            os.write(2, told[0].encode())
