@@ -50,10 +50,10 @@ def flushes(target: Target) -> bool:
     """Whether it sets the processor to give zero for subnormal numbers: TensorFlow's and XLA's threads, compilers'
     fast maths.
 
-    True for TensorFlow, JAX, Keras, OpenVINO (as onnxruntime's provider, too) and every target whose variant is
+    True for TensorFlow, JAX, Keras, OpenVINO (as onnxruntime's provider, too), ncnn and every target whose variant is
     ``compile``.
     """
-    flushing = ("tensorflow", "jax", "keras", "openvino", "onnxruntime-openvino")
+    flushing = ("tensorflow", "jax", "keras", "openvino", "onnxruntime-openvino", "ncnn")
     return target.component in flushing or target.name.partition(":")[2] == "compile"
 
 

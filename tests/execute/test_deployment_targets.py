@@ -23,7 +23,7 @@ from tests.report.conftest import finding_of
 
 pytestmark = pytest.mark.backend
 
-LIMITS = Limits(seconds=60.0)
+LIMITS = Limits(seconds=120.0)
 BESIDE = ("reference", "onnxruntime:disabled")
 F = np.float32
 
@@ -90,6 +90,31 @@ DEPLOYED = {
             (DRAWN, PAIR, "These Op Not Support: ONNX::Bernoulli"),
         ),
         rtol=1e-4,
+    ),
+    "ncnn": Deployed(
+        "g (float[4] x) => (float[4] y) { y = Shrink <lambd = 1.5>(x) }",
+        {"x": np.array([-2, -1, 1, 2], F)},
+        Symptom.DIFFERENCE,
+        (
+            (*WORDS, "its documentation does not list the operator"),
+            (DRAWN, PAIR, "its documentation does not list the operator"),
+            ("g (double[2] x) => (double[2] y) { y = Neg(x) }", np.ones(2), "no element type DOUBLE"),
+            ("g (float[0,2] x) => (float[0,2] y) { y = Neg(x) }", np.ones((0, 2), F), "without elements"),
+            (
+                "g (float[2,3,4] x) => (float[4,3,2] y) { y = Transpose(x) }",
+                np.ones((2, 3, 4), F),
+                "ncnn has no layer Transpose",
+            ),
+        ),
+    ),
+    "tinygrad": Deployed(
+        """g (float[2] x) => (float[2] y) {
+            a = Constant <value: tensor = int64[0] {}> ()
+            y = ReduceSum <noop_with_empty_axes = 1>(x, a)
+        }""",
+        {"x": PAIR},
+        Symptom.REJECTION,
+        ((*WORDS, "no element type STRING"), (DRAWN, PAIR, "op='Bernoulli' is not supported")),
     ),
     "onnxoptimizer:all": Deployed(
         "g (optional(float[2]) x) => (float[2] y) { y = OptionalGetElement(x) }",
