@@ -116,6 +116,15 @@ DEPLOYED = {
         Symptom.REJECTION,
         ((*WORDS, "no element type STRING"), (DRAWN, PAIR, "op='Bernoulli' is not supported")),
     ),
+    "tvm": Deployed(
+        "g (float[3] x) => (bool[3] y) { y = IsInf <detect_negative = 0>(x) }",
+        {"x": np.array([np.inf, -np.inf, 1], F)},
+        Symptom.DIFFERENCE,
+        (
+            (*WORDS, "no element type STRING"),
+            (DRAWN, PAIR, "operators are not supported for frontend ONNX: Bernoulli"),
+        ),
+    ),
     "onnxoptimizer:all": Deployed(
         "g (optional(float[2]) x) => (float[2] y) { y = OptionalGetElement(x) }",
         {"x": PAIR},

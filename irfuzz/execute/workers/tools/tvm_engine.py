@@ -43,6 +43,11 @@ def load(model: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
         given = [tvm.runtime.tensor(np.ascontiguousarray(inputs[n]).reshape(inputs[n].shape)) for n in names]
         found = machine["main"](*given)
         values = [found] if len(outputs) == 1 else list(found)
-        return {name: np.array(value.numpy()) for name, value in zip(outputs, values)}  # noqa: B905 - Python 3.9
+        return {name: _array(value) for name, value in zip(outputs, values)}  # noqa: B905 - Python 3.9
 
     return run
+
+
+def _array(value: Any) -> Any:
+    """A tensor, or a shape, which has a type of its own there, as NumPy's."""
+    return np.array(value.numpy()) if hasattr(value, "numpy") else np.array(list(value), np.int64)
