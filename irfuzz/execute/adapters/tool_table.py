@@ -248,6 +248,7 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     ToolAdapter(
         component="ncnn",
         tool="ncnn_engine",
+        folder="deployed",
         package="ncnn",
         distributions=("ncnn",),
         needs=("pnnx",),
@@ -285,6 +286,7 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     ToolAdapter(
         component="onnxruntime-openvino",
         tool="ort_openvino",
+        folder="deployed",
         package="onnxruntime",
         distributions=("onnxruntime-openvino",),
         variants={"": {}, "disabled": {"level": "ORT_DISABLE_ALL"}},
@@ -303,6 +305,7 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     ToolAdapter(
         component="tinygrad",
         tool="tinygrad_engine",
+        folder="deployed",
         package="tinygrad",
         distributions=("tinygrad",),
         preload=("tinygrad",),
@@ -316,6 +319,7 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     ToolAdapter(
         component="tvm",
         tool="tvm_engine",
+        folder="deployed",
         package="tvm",
         distributions=("apache-tvm",),
         preload=("tvm", "tvm.relax.frontend.onnx", "onnx"),

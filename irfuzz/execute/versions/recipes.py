@@ -30,14 +30,14 @@ class Recipe:
 
 RECIPES = {
     "ncnn": Recipe(
-        "ncnn==1.0.20261020", 80, 330, "ncnn, and pnnx, which converts for it; without PyTorch, which pnnx "
+        "ncnn==1.0.20261020", 78, 265, "ncnn, and pnnx, which converts for it; without PyTorch, which pnnx "
         "names and does not need", alone=("pnnx==20261020",),
     ),
-    "openvino-provider": Recipe("onnxruntime-openvino==1.24.1", 140, 480, "onnxruntime with OpenVINO 2025.4.1"),
-    "tinygrad": Recipe("tinygrad==0.14.0", 60, 260, "tinygrad", wants="clang"),
-    "tvm": Recipe("apache-tvm==0.27.0.post1", 160, 560, "TVM with its LLVM, and its interface of functions"),
+    "openvino-provider": Recipe("onnxruntime-openvino==1.24.1", 128, 476, "onnxruntime with OpenVINO 2025.4.1"),
+    "tinygrad": Recipe("tinygrad==0.14.0", 40, 174, "tinygrad", wants="clang"),
+    "tvm": Recipe("apache-tvm==0.27.0.post1", 140, 451, "TVM with its LLVM, and its interface of functions"),
     "webgpu": Recipe(
-        "onnxruntime-webgpu==1.27.0", 90, 330, "onnxruntime with its WebGPU provider",
+        "onnxruntime-webgpu==1.27.0", 69, 310, "onnxruntime with its WebGPU provider",
         wants="a Vulkan driver; software ones do (docs/targets.md)",
     ),
 }  # fmt: skip
