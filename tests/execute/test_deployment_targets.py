@@ -178,7 +178,7 @@ def test_a_fault_that_it_has_is_blamed_on_it_and_replays_without_irfuzz(
     assert verdict.symptom == known.symptom
     write_bundle(tmp_path / "it", finding_of(model, known.inputs, results, verdict))
     assert "irfuzz" not in (tmp_path / "it" / "repro.py").read_text().replace("__irfuzz__", "")
-    shown, log = replays(tmp_path / "it", seconds=100)
+    shown, log = replays(tmp_path / "it", seconds=300)
     assert shown, log
 
 
