@@ -1,8 +1,9 @@
 """Writes docs/scoreboard.md from results of ``irfuzz conform``: runtimes by operators, and what each gets wrong.
 
-Run ``python -m benchmarks.scoreboard [PLACE ...]`` from the repository's root. A place is a file of ``irfuzz conform``
-(``--json``) or a folder of ``--out``; their counts and faults are kept in benchmarks/results/scoreboard.json. Without
-places the page is made of that file. Nothing is run.
+Run ``python -m benchmarks.scoreboard [--add] [PLACE ...]`` from the repository's root. A place is a file of ``irfuzz
+conform`` (``--json``) or a folder of ``--out``; their counts and faults are kept in benchmarks/results/scoreboard.json,
+with ``--add`` beside those of the targets that the places do not tell of. Without places the page is made of that file.
+Nothing is run.
 """
 
 from __future__ import annotations
@@ -30,15 +31,29 @@ STATUSES = [status.value for status in CaseStatus]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("places", nargs="*", type=Path, metavar="PLACE")
+    parser.add_argument("--add", action="store_true", help="Keep the rows of other targets.")
     a = parser.parse_args()
     if a.places:
         rows = [summary(one) for place in a.places for one in read_results(place) if one.outcomes]
+        if a.add:
+            rows = beside(rows, json.loads(KEPT.read_text(encoding="utf-8"))["targets"])
         lines = ",\n".join(map(json.dumps, rows))
         KEPT.write_text(f'{{"schema": 1, "targets": [\n{lines}\n]}}\n', encoding="utf-8")
     rows = json.loads(KEPT.read_text(encoding="utf-8"))["targets"]
     text = DOCUMENT.read_text(encoding="utf-8").partition(MARK)[0]
     DOCUMENT.write_text(f"{text}{MARK}\n\n{tables(rows)}", encoding="utf-8")
     return 0
+
+
+def beside(rows: Sequence[dict[str, Any]], kept: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """New rows, and those of other targets, by name.
+
+    Args:
+        rows: new ones.
+        kept: of earlier; a row of a target that is among the new ones goes.
+    """
+    new = {row["target"] for row in rows}
+    return sorted([*rows, *(row for row in kept if row["target"] not in new)], key=lambda row: str(row["target"]))
 
 
 def summary(one: TargetResults) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchmarks.scoreboard import DOCUMENT, KEPT, MARK, STATUSES, summary, tables
+from benchmarks.scoreboard import DOCUMENT, KEPT, MARK, STATUSES, beside, summary, tables
 from irfuzz.conformance.target_results import CaseStatus
 from tests.conformance.test_target_results import outcome, results
 
@@ -32,3 +32,9 @@ def test_a_cell_says_what_is_not_right_and_a_fault_is_escaped() -> None:
     assert "| Neg | 1/3 1d 1r |" in text
     assert "| `t` | c | Neg | hangs | why |" in text
     assert "1 of 1 targets count, on 1 operators." in text
+
+
+def test_rows_are_added_beside_those_of_other_targets() -> None:
+    kept = [{"target": "a", "version": "1"}, {"target": "c", "version": "1"}]
+    found = beside([{"target": "b", "version": "2"}, {"target": "a", "version": "2"}], kept)
+    assert [(row["target"], row["version"]) for row in found] == [("a", "2"), ("b", "2"), ("c", "1")]

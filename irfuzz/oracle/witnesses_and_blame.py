@@ -26,7 +26,11 @@ ARRAYS = frozenset({"numpy", "jax"})
 ONE_READING = LOWERED - ARRAYS
 """Those that the other reading of ONNX, of attributes, defaults and versions, serves."""
 
-SAME_SOURCE = {"onnxruntime-node": "onnxruntime", "onnxruntime-web": "onnxruntime"}
+SAME_SOURCE = {
+    "onnxruntime-node": "onnxruntime",
+    "onnxruntime-web": "onnxruntime",
+    "onnxruntime-openvino": "openvino",  # no node runs on onnxruntime's own kernels
+}
 """Components that are other builds of one, by the name of that: what is wrong in its source is wrong in all of them."""
 
 
@@ -46,9 +50,11 @@ def flushes(target: Target) -> bool:
     """Whether it sets the processor to give zero for subnormal numbers: TensorFlow's and XLA's threads, compilers'
     fast maths.
 
-    True for TensorFlow, JAX, Keras, OpenVINO and every target whose variant is ``compile``.
+    True for TensorFlow, JAX, Keras, OpenVINO (as onnxruntime's provider, too), ncnn and every target whose variant is
+    ``compile``.
     """
-    return target.component in ("tensorflow", "jax", "keras", "openvino") or target.name.partition(":")[2] == "compile"
+    flushing = ("tensorflow", "jax", "keras", "openvino", "onnxruntime-openvino", "ncnn")
+    return target.component in flushing or target.name.partition(":")[2] == "compile"
 
 
 def rank(target: Target) -> tuple[str, bool, int, str]:

@@ -23,7 +23,7 @@ from tests.report.conftest import finding_of
 
 pytestmark = pytest.mark.backend
 
-LIMITS = Limits(seconds=60.0)
+LIMITS = Limits(seconds=120.0)
 BESIDE = ("reference", "onnxruntime:disabled")
 F = np.float32
 
@@ -91,6 +91,40 @@ DEPLOYED = {
         ),
         rtol=1e-4,
     ),
+    "ncnn": Deployed(
+        "g (float[4] x) => (float[4] y) { y = Shrink <lambd = 1.5>(x) }",
+        {"x": np.array([-2, -1, 1, 2], F)},
+        Symptom.DIFFERENCE,
+        (
+            (*WORDS, "its documentation does not list the operator"),
+            (DRAWN, PAIR, "its documentation does not list the operator"),
+            ("g (double[2] x) => (double[2] y) { y = Neg(x) }", np.ones(2), "no element type DOUBLE"),
+            ("g (float[0,2] x) => (float[0,2] y) { y = Neg(x) }", np.ones((0, 2), F), "without elements"),
+            (
+                "g (float[2,3,4] x) => (float[4,3,2] y) { y = Transpose(x) }",
+                np.ones((2, 3, 4), F),
+                "ncnn has no layer Transpose",
+            ),
+        ),
+    ),
+    "tinygrad": Deployed(
+        """g (float[2] x) => (float[2] y) {
+            a = Constant <value: tensor = int64[0] {}> ()
+            y = ReduceSum <noop_with_empty_axes = 1>(x, a)
+        }""",
+        {"x": PAIR},
+        Symptom.REJECTION,
+        ((*WORDS, "no element type STRING"), (DRAWN, PAIR, "op='Bernoulli' is not supported")),
+    ),
+    "tvm": Deployed(
+        "g (float[3] x) => (bool[3] y) { y = IsInf <detect_negative = 0>(x) }",
+        {"x": np.array([np.inf, -np.inf, 1], F)},
+        Symptom.DIFFERENCE,
+        (
+            (*WORDS, "no element type STRING"),
+            (DRAWN, PAIR, "operators are not supported for frontend ONNX: Bernoulli"),
+        ),
+    ),
     "onnxoptimizer:all": Deployed(
         "g (optional(float[2]) x) => (float[2] y) { y = OptionalGetElement(x) }",
         {"x": PAIR},
@@ -144,7 +178,7 @@ def test_a_fault_that_it_has_is_blamed_on_it_and_replays_without_irfuzz(
     assert verdict.symptom == known.symptom
     write_bundle(tmp_path / "it", finding_of(model, known.inputs, results, verdict))
     assert "irfuzz" not in (tmp_path / "it" / "repro.py").read_text().replace("__irfuzz__", "")
-    shown, log = replays(tmp_path / "it", seconds=100)
+    shown, log = replays(tmp_path / "it", seconds=300)
     assert shown, log
 
 
@@ -161,9 +195,12 @@ def test_runtimes_that_are_deployed_to_run_where_they_are_named() -> None:
     assert not {t.name for t in resolve()} & named
 
 
-def test_webgpu_says_that_it_needs_an_environment_of_its_own() -> None:
-    (why,) = [a.why_not for a in describe() if a.target.name == "webgpu"]
-    assert "run `irfuzz env add onnxruntime-webgpu==VERSION`, then name webgpu@VERSION" in why
+@pytest.mark.parametrize(
+    ("name", "package"), [("webgpu", "onnxruntime-webgpu"), ("onnxruntime-openvino", "onnxruntime-openvino")]
+)
+def test_providers_say_that_they_need_an_environment_of_their_own(name: str, package: str) -> None:
+    (why,) = [a.why_not for a in describe() if a.target.name == name]
+    assert f"run `irfuzz env add {package}==VERSION`, then name {name}@VERSION" in why
 
 
 def test_webgpu_in_its_environment_and_what_it_computes_wrong() -> None:
@@ -178,3 +215,27 @@ def test_webgpu_in_its_environment_and_what_it_computes_wrong() -> None:
         inputs = {"x": X, "w": X[0]}
         verdicts = judge(vector, inputs, runner.run(vector, inputs))
         assert [(v.target, v.symptom) for v in verdicts if not v.suspect] == [(there[0], Symptom.DIFFERENCE)]
+
+
+PADDED = """g (float[1,1,4] x) => (float[1,1,2] y) {
+    y = AveragePool <kernel_shape = [3], strides = [3], pads = [1, 0], ceil_mode = 1, count_include_pad = 1> (x)
+}"""
+
+
+def test_onnxruntime_openvino_in_its_environment_falls_back_nowhere(tmp_path: Path) -> None:
+    there = [a.target.name for a in describe() if a.target.component == "onnxruntime-openvino" and not a.why_not]
+    if not there:
+        pytest.skip("no environment of onnxruntime-openvino; irfuzz env add openvino-provider")
+    inputs = {"x": np.array([1, 2, 3, 4], F).reshape(1, 1, 4)}
+    with Runner(resolve([*BESIDE, there[0]]), LIMITS) as runner:
+        assert own(runner, there[0], FINE, {"x": X}).exit is Exit.OK
+        for text in (DRAWN, "g (float[2] x, float[2] z) => (float[2] y, float[2] w) { y = Relu(x) w = Bernoulli(z) }"):
+            lacking = own(runner, there[0], text, {"x": PAIR, "z": PAIR} if "z" in text else {"x": PAIR})
+            assert lacking.exit is Exit.UNSUPPORTED, lacking.error
+            assert "fallback to CPU EP has been explicitly disabled" in lacking.error
+        results = runner.run(program(PADDED), inputs)
+        (verdict,) = [v for v in judge(program(PADDED), inputs, results) if not v.suspect]
+        assert (verdict.target, verdict.symptom) == (there[0], Symptom.DIFFERENCE)
+    write_bundle(tmp_path / "it", finding_of(program(PADDED), inputs, results, verdict))
+    shown, log = replays(tmp_path / "it", seconds=200, python=resolve(there)[0].interpreter)
+    assert shown, log

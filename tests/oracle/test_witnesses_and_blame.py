@@ -7,7 +7,7 @@ import pytest
 
 from irfuzz.execute.run_types import Exit, Target
 from irfuzz.oracle import judge
-from irfuzz.oracle.witnesses_and_blame import shadow_target, witnesses_of
+from irfuzz.oracle.witnesses_and_blame import checkers_of, shadow_target, witnesses_of
 
 pytestmark = pytest.mark.unit
 
@@ -86,12 +86,25 @@ def test_a_shadow_is_a_witness_of_the_framework_that_computes_it(target, framewo
     assert len(witnesses_of([shadow_target(framework), beside])) == count
 
 
+@pytest.mark.parametrize(("other", "count"), [("openvino", 1), ("onnxruntime", 2)])
+def test_the_provider_of_openvino_is_one_witness_with_openvino(other, count):
+    targets = [Target(name=n, component=n) for n in ("onnxruntime-openvino", other)]
+    assert len(witnesses_of(targets)) == len(checkers_of(targets)) == count
+
+
 TINY = "g (float[2] x) => (float[2] y) { a = Exp(x)  b = Sign(a)  y = Add(b, x) }"
 
 
 @pytest.mark.parametrize(
     ("target", "suspect"),
-    [("tensorflow:eager", True), ("openvino", True), ("torch:compile", True), ("onnxruntime", False)],
+    [
+        ("tensorflow:eager", True),
+        ("openvino", True),
+        ("onnxruntime-openvino", True),
+        ("ncnn", True),
+        ("torch:compile", True),
+        ("onnxruntime", False),
+    ],
 )
 def test_who_flushes_subnormal_numbers_is_not_blamed_for_it(parse, run, target, suspect):
     def rerun(inputs, program=None):

@@ -17,6 +17,7 @@ add builds one with pip, tries it in a worker and lets it count only then; list 
 They are kept in $IRFUZZ_HOME/environments; without that variable in $XDG_DATA_HOME/irfuzz or ~/.local/share/irfuzz."""
 EXAMPLES = """examples:
   irfuzz env add onnxruntime==1.29.0
+  irfuzz env add ncnn                                      # a recipe: all that the target needs, one word
   irfuzz env add onnxruntime==1.18.1 --with numpy==1.26.4
   irfuzz env add onnx==1.22.0 --python /usr/bin/python3.11
   irfuzz env add keras==2.2.4 --python 3.7 --with tensorflow==1.15.5
@@ -34,7 +35,8 @@ def arguments(parser: Parser) -> None:
     add("action", metavar="ACTION", choices=ACTIONS, help="add, list or remove.")
     add(
         "what", metavar="WHAT", nargs="?",
-        help="What to add: one exact version (onnx==1.22.0), or the file of a wheel. What to remove: a name.",
+        help="What to add: one exact version (onnx==1.22.0), the file of a wheel, or a recipe (ncnn, "
+        "openvino-provider, tinygrad, tvm, webgpu). What to remove: a name.",
     )  # fmt: skip
     add(
         "--with", metavar="REQUIREMENT", action="append", default=[], dest="others",
@@ -64,8 +66,13 @@ def run(args: argparse.Namespace) -> int:
 def _add(args: argparse.Namespace) -> int:
     from irfuzz.execute.target_table import label_of
     from irfuzz.execute.versions import installation
+    from irfuzz.execute.versions.recipes import RECIPES
 
     wish = installation.read_wish(args.what)
+    if (recipe := RECIPES.get(args.what.strip())) and not args.quiet:
+        wants = f"; it wants {recipe.wants}, which no package brings" if recipe.wants else ""
+        size = f"{recipe.download} MB to download, {recipe.disk} MB on the disk"
+        print(f"irfuzz: {recipe.about}: {size}{wants}", file=sys.stderr, flush=True)
     found, built = installation.add(
         wish, others=args.others, python=args.python, name=args.name, source=installation.PackageSource(args.wheels),
         say=lambda text: print(f"irfuzz: {text}", file=sys.stderr, flush=True),

@@ -30,6 +30,9 @@ class DeclaredLimits:
         scalars: it has tensors without dimensions, other than constants.
         empty: it has tensors without elements.
         int64_as_int32: it computes int64 in int32, so that larger numbers are lost.
+        operators: of ONNX's own domain; empty if it takes whatever it gets.
+        free_constants: ``types`` do not bind constants, which it reads when it converts (shapes, axes).
+        most_axes: of a tensor other than a constant; 0 if there is no bound.
     """
 
     types: frozenset[str] = frozenset()
@@ -37,6 +40,9 @@ class DeclaredLimits:
     scalars: bool = True
     empty: bool = True
     int64_as_int32: bool = False
+    operators: frozenset[str] = frozenset()
+    free_constants: bool = False
+    most_axes: int = 0
 
     def check(self, component: str, program: Program, inputs: Mapping[str, Value]) -> None:
         """See that a program and its inputs need nothing that the component does not take.
@@ -47,11 +53,13 @@ class DeclaredLimits:
             inputs: by name.
 
         Raises:
-            Unsupported: it needs an element type, a scalar, an empty tensor, a sequence or a number that is out of
-                reach; the message names the value.
+            Unsupported: it needs an operator, an element type, a scalar, an empty tensor, a sequence or a number that
+                is out of reach; the message names the value.
         """
         if self == NO_LIMITS:
             return
+        if self.operators:
+            self._check_operators(component, program.graph)
         for value in _values_in(program.graph):
             why = self._against_fact(program.tensor(value), value)
             if why:
@@ -61,16 +69,24 @@ class DeclaredLimits:
             if why:
                 raise Unsupported(component, f"input {name!r}", why)
 
+    def _check_operators(self, component: str, graph: ir.Graph) -> None:
+        for node in graph.all_nodes():
+            if node.domain not in ("", "ai.onnx") or node.op_type not in self.operators:
+                raise Unsupported(component, node.op_type, "its documentation does not list the operator")
+
     def _against_fact(self, fact: TensorFact | None, value: ir.Value) -> str:
         """Why a value is out of reach, by what is known of it before anything runs; empty if nothing says so."""
         if fact is None:
             return "it is no tensor" if self.tensors_only and value.type is not None else ""
-        if self.types and fact.dtype is not ir.DataType.UNDEFINED and fact.dtype.name not in self.types:
+        free = self.free_constants and _is_constant(value)
+        if self.types and not free and fact.dtype is not ir.DataType.UNDEFINED and fact.dtype.name not in self.types:
             return f"it has no element type {fact.dtype.name}"
-        if not self.scalars and fact.rank == 0 and not value.is_initializer():
+        if not self.scalars and fact.rank == 0 and not free and not value.is_initializer():
             return "it has no tensors without dimensions"
-        if not self.empty and fact.shape is not None and 0 in fact.shape:
+        if not self.empty and fact.shape is not None and 0 in fact.shape and not free:
             return "it has no tensors without elements"
+        if self.most_axes and not free and (fact.rank or 0) > self.most_axes:
+            return f"it has no tensors of more than {self.most_axes} axes"
         return ""
 
     def _against_array(self, value: Value) -> str:
@@ -87,6 +103,12 @@ class DeclaredLimits:
 
 NO_LIMITS = DeclaredLimits()
 """Of a component that decides for itself what it takes."""
+
+
+def _is_constant(value: ir.Value) -> bool:
+    """Whether it stands in the model as it is."""
+    node = value.producer()
+    return value.is_initializer() or (node is not None and node.op_type == "Constant" and not node.domain)
 
 
 def _values_in(graph: ir.Graph) -> Iterator[ir.Value]:

@@ -35,6 +35,18 @@ QUANTIZATION_WAYS = ("qdq", "qdq-per-channel", "qoperator", "dynamic", "matmul-n
 on integers; with scales that are found when it runs; with weights of 4 bits.
 """
 
+NCNN_OPERATORS = (
+    "Abs", "Acos", "Add", "Asin", "Atan", "AveragePool", "BatchNormalization", "Ceil", "Celu", "Clip", "Concat",
+    "Constant", "Conv", "ConvTranspose", "Cos", "DepthToSpace", "Div", "Dropout", "Elu", "Exp", "Flatten", "Floor",
+    "GRU", "Gelu", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "GroupNormalization", "HardSigmoid", "HardSwish",
+    "InstanceNormalization", "LRN", "LSTM", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax", "MatMul", "Max",
+    "MaxPool", "Min", "Mish", "Mul", "Neg", "PRelu", "Pad", "Pow", "RMSNormalization", "RNN", "Reciprocal", "ReduceL1",
+    "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum",
+    "ReduceSumSquare", "Relu", "Reshape", "Resize", "Selu", "Shrink", "Sigmoid", "Sin", "Slice", "Softmax", "Softplus",
+    "Split", "Sqrt", "Squeeze", "Sub", "Sum", "Tan", "Tanh", "Transpose", "Unsqueeze",
+)  # fmt: skip
+"""What pnnx's README lists under "Supported ONNX operator status" as exported to ncnn (October 2026)."""
+
 TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
     # Converters.
     ToolAdapter(
@@ -234,6 +246,30 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         only_named=True,
     ),
     ToolAdapter(
+        component="ncnn",
+        tool="ncnn_engine",
+        folder="deployed",
+        package="ncnn",
+        distributions=("ncnn",),
+        needs=("pnnx",),
+        preload=("ncnn", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        # pnnx's README lists operators; ncnn's layers read the bits of a Mat as float, whose axes are four and a batch.
+        limits=DeclaredLimits(
+            types=frozenset({"FLOAT"}),
+            tensors_only=True,
+            scalars=False,
+            empty=False,
+            operators=frozenset(NCNN_OPERATORS),
+            free_constants=True,
+            most_axes=5,
+        ),
+        slow=frozenset({""}),  # pnnx, a program of its own, takes a third of a second
+        only_named=True,
+    ),
+    ToolAdapter(
         component="webgpu",
         tool="webgpu",
         package="onnxruntime",
@@ -245,6 +281,54 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         before="",
         # Its wheel has onnxruntime's own files, so irfuzz's environment cannot have both.
         own_environment=True,
+        only_named=True,
+    ),
+    ToolAdapter(
+        component="onnxruntime-openvino",
+        tool="ort_openvino",
+        folder="deployed",
+        package="onnxruntime",
+        distributions=("onnxruntime-openvino",),
+        variants={"": {}, "disabled": {"level": "ORT_DISABLE_ALL"}},
+        preload=("onnxruntime", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        # As OpenVINO's documentation says of its plug-in for processors: other types are computed in narrower ones.
+        limits=DeclaredLimits(
+            types=_INTEGERS - {"UINT32", "UINT64"} | {"FLOAT", "BOOL"}, tensors_only=True, int64_as_int32=True
+        ),
+        slow=frozenset({"", "disabled"}),
+        own_environment=True,
+        only_named=True,
+    ),
+    ToolAdapter(
+        component="tinygrad",
+        tool="tinygrad_engine",
+        folder="deployed",
+        package="tinygrad",
+        distributions=("tinygrad",),
+        preload=("tinygrad",),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        limits=DeclaredLimits(types=_INTEGERS | {"FLOAT", "DOUBLE", "FLOAT16", "BOOL"}, tensors_only=True),
+        slow=frozenset({""}),
+        only_named=True,
+    ),
+    ToolAdapter(
+        component="tvm",
+        tool="tvm_engine",
+        folder="deployed",
+        package="tvm",
+        distributions=("apache-tvm",),
+        preload=("tvm", "tvm.relax.frontend.onnx", "onnx"),
+        role=TargetRole.RUNTIME,
+        gives="values",
+        before="",
+        limits=DeclaredLimits(types=_INTEGERS | {"FLOAT", "DOUBLE", "FLOAT16", "BOOL"}, tensors_only=True),
+        env_more={"TVM_NUM_THREADS": "1"},
+        slow=frozenset({""}),
         only_named=True,
     ),
     *(

@@ -22,6 +22,7 @@ from irfuzz.execute.target_table import BUILT_IN, ONNXRUNTIME, lacking
 from irfuzz.execute.versions import environments, node_packages
 from irfuzz.execute.versions.environments import NAME, Environment
 from irfuzz.execute.versions.interpreters import find_interpreter
+from irfuzz.execute.versions.recipes import RECIPES
 from irfuzz.isolate import Limits, Worker, WorkerSpec
 from irfuzz.isolate.guard import guarded
 
@@ -31,7 +32,9 @@ MODULES: Mapping[str, str] = {
     "iree-base-compiler": "iree.compiler",
     "onnx-graphsurgeon": "onnx_graphsurgeon",
     "mnn": "MNN",
+    "apache-tvm": "tvm",
     "onnxruntime-gpu": "onnxruntime",
+    "onnxruntime-openvino": "onnxruntime",
     "onnxruntime-webgpu": "onnxruntime",
     "opencv-python": "cv2",
     "opencv-python-headless": "cv2",
@@ -120,11 +123,15 @@ class WantedEnvironment:
         distribution: as pip calls it, in lower case with hyphens.
         version: exactly this one.
         given: what pip gets: the requirement, or a wheel's path.
+        beside: further requirements, of a recipe.
+        alone: requirements that pip gets afterwards, without what they need; of a recipe.
     """
 
     distribution: str
     version: str
     given: str
+    beside: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
 
 
 INDEX = PackageSource()
@@ -132,7 +139,7 @@ INDEX = PackageSource()
 
 
 def read_wish(text: str) -> WantedEnvironment:
-    """``onnxruntime==1.29.0``, or the path of a wheel.
+    """``onnxruntime==1.29.0``, the path of a wheel, or the word of a recipe.
 
     Args:
         text: of the user; a wheel's name tells distribution and version, and the file must be there.
@@ -146,11 +153,16 @@ def read_wish(text: str) -> WantedEnvironment:
         if not path.is_file() or len(parts) < 5:
             raise UsageError(f"{text}: expected the file of a wheel, such as onnxruntime-1.29.0-cp311-...whl")
         return WantedEnvironment(_normal(parts[0]), parts[1], str(path))
-    found = REQUIREMENT.fullmatch(text.strip())
+    recipe = RECIPES.get(text.strip())
+    found = REQUIREMENT.fullmatch(recipe.requirement if recipe else text.strip())
     if found is None:
-        raise UsageError(f"{text!r}: expected one exact version, such as onnxruntime==1.29.0, or the file of a wheel")
+        raise UsageError(
+            f"{text!r}: expected one exact version, such as onnxruntime==1.29.0, the file of a wheel, "
+            f"or one of {', '.join(RECIPES)}"
+        )
     distribution = _normal(found[1])
-    return WantedEnvironment(distribution, found[2], f"{distribution}=={found[2]}")
+    more = (recipe.beside, recipe.alone) if recipe else ((), ())
+    return WantedEnvironment(distribution, found[2], f"{distribution}=={found[2]}", *more)
 
 
 def adapter_for(distribution: str, packages: Iterable[str] = ()) -> Adapter | None:
@@ -204,7 +216,7 @@ def add(
     if NAME.fullmatch(name) is None:
         raise UsageError(f"{name!r}: an environment's name has letters, digits and . _ + - only")
     own_numpy = any(_normal(o).startswith("numpy") for o in others)
-    requirements = (wish.given, *others, *(() if own_numpy else ("numpy",)))
+    requirements = (wish.given, *wish.beside, *others, *(() if own_numpy else ("numpy",)))
     with _locked(name, say):
         if environments.record(name).is_file():
             found = environments.read(environments.record(name))
@@ -339,29 +351,47 @@ def _build(
     for more in (wanted, *fewer):
         said = _pip(place / "bin" / "python", wish, (*requirements, *more), source, say)
         if said is None:
+            _add_alone(place, wish, source, say)
             if wish.distribution in node_packages.NPM_PACKAGES:
                 say(f"npm install {wish.distribution}@{wish.version}")
                 node_packages.install(place, wish.distribution, wish.version, _run)
             if before:
                 say(_cannot_add(wish.distribution, [c for c in wanted if c not in more], before))
-            return (*requirements, *more)
+            return (*requirements, *more, *wish.alone)
         before = said
         if source.wheels is None and _UNREACHABLE.search(said) and not _NO_COMPANION.search(said):
             break
     raise UsageError(_explain(before, requirements, source.wheels))
 
 
+def _add_alone(place: Path, wish: WantedEnvironment, source: PackageSource, say: Say) -> None:
+    """Install what a recipe wants without its needs.
+
+    Raises:
+        UsageError: pip cannot.
+    """
+    if not wish.alone:
+        return
+    said = _pip(place / "bin" / "python", wish, wish.alone, source, say, ("--no-deps",))
+    if said is not None:
+        raise UsageError(_explain(said, wish.alone, source.wheels))
+
+
 def _pip(
-    interpreter: Path, wish: WantedEnvironment, requirements: Sequence[str], source: PackageSource, say: Say
+    interpreter: Path,
+    wish: WantedEnvironment,
+    requirements: Sequence[str],
+    source: PackageSource,
+    say: Say,
+    flags: Sequence[str] = (),
 ) -> str | None:
     """``None`` if pip could install everything, else all that it said."""
     if wish.distribution in node_packages.NPM_PACKAGES:
         requirements = (*requirements[1:], *node_packages.for_pip())
     say(f"pip install {' '.join(requirements)}")
     pip = [str(interpreter), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    return _run(
-        [*pip, "install", "--progress-bar", "off", *source.flags(wish.distribution), "--", *requirements], "pip"
-    )
+    flags = ("--progress-bar", "off", *flags, *source.flags(wish.distribution))
+    return _run([*pip, "install", *flags, "--", *requirements], "pip")
 
 
 def _run(command: Sequence[str], what: str) -> str | None:

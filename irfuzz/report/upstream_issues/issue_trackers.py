@@ -74,6 +74,7 @@ TRACKERS: tuple[IssueTracker, ...] = (
             "onnxruntime-float16",
             "onnxruntime-quantization",
             "webgpu",
+            "onnxruntime-openvino",
             "onnxruntime-node",
             "onnxruntime-web",
         ),
@@ -228,6 +229,9 @@ TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(("opencv",), "opencv/opencv", "", _PLAIN),
     IssueTracker(("tract",), "sonos/tract", "", _PLAIN),
     IssueTracker(("mnn",), "alibaba/MNN", "", _PLAIN),
+    IssueTracker(("ncnn",), "Tencent/ncnn", "", _PLAIN),
+    IssueTracker(("tinygrad",), "tinygrad/tinygrad", "", _PLAIN),
+    IssueTracker(("tvm",), "apache/tvm", "", _PLAIN),
     IssueTracker(("numpy",), "numpy/numpy", "", _PLAIN),
     IssueTracker(("jax",), "jax-ml/jax", "", _PLAIN),
 )
