@@ -12,7 +12,17 @@ import pytest
 from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.choices import Choices
 from irfuzz.cli.main import main
-from irfuzz.generate.one_node_programs import FORMS, NEW, OLD, OPEN, RARE_FORMS, VERSIONS, sprouts, sprouts_up_to
+from irfuzz.generate.one_node_programs import (
+    FORMS,
+    NEW,
+    OLD,
+    OPEN,
+    RARE_FORMS,
+    VERSIONS,
+    WIDE,
+    sprouts,
+    sprouts_up_to,
+)
 from irfuzz.mutate.mutation_engine import Engine
 from irfuzz.spec import load_specs
 from irfuzz.store.database import Database
@@ -23,7 +33,7 @@ pytestmark = pytest.mark.unit
 def test_each_is_a_valid_model_of_its_version() -> None:
     usual = len(FORMS) + len(OPEN)
     common = usual * (len(VERSIONS) + 1) + len(NEW) * len(FORMS) // 3  # each form at one old version
-    assert len(sprouts()) == common + len(RARE_FORMS)
+    assert len(sprouts()) == common + len(RARE_FORMS) + 2 * len(WIDE)
     versions = (*VERSIONS, *OLD, *NEW, *(version for *_, version in RARE_FORMS))
     assert {p.opset for p in sprouts().values()} == {opset for opset, _ in versions}
     assert len({p.digest for p in sprouts().values()}) == len(sprouts())
@@ -31,6 +41,16 @@ def test_each_is_a_valid_model_of_its_version() -> None:
         onnx.checker.check_model(program.to_proto(), full_check=True)
         assert name.endswith(f"-{program.opset}")
         assert [n.op_type for n in program.nodes()] == ["Identity"]
+
+
+def test_sizes_go_beyond_vectors_of_every_width() -> None:
+    sizes = {size for _, shape in WIDE for size in shape}
+    for width in (4, 8, 16, 32):
+        assert any(size % width == 0 and size > 5 for size in sizes)
+        assert any(size > width and size % width == 1 for size in sizes)
+        assert any(size > width and size % width == width - 1 for size in sizes) or width - 1 in sizes
+    channels = {shape[1] for _, shape in WIDE if len(shape) > 2}
+    assert {6, 9, 18} <= channels, "a multiple of 3 and not of 4"
 
 
 @pytest.mark.parametrize(("dtype", "shape", "version"), RARE_FORMS)

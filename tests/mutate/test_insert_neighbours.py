@@ -124,6 +124,10 @@ def test_what_is_drawn_is_valid_and_runs_unoptimised(specs: Specs, ran: Callable
             # Types for which there is no kernel are drawn now and then, those of functions as often as others.
             without += 1
             continue
+        except errors.Fail as error:
+            assert "hidden_size" in str(error)  # noqa: PT017 - it demands one above 0, of which ONNX says nothing
+            without += 1
+            continue
         for output, value in zip(program.graph.outputs, found, strict=True):
             fact = program.tensor(output)
             assert fact is not None

@@ -19,7 +19,7 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Adapter
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.target_table import BUILT_IN, ONNXRUNTIME, lacking
-from irfuzz.execute.versions import environments, node_packages
+from irfuzz.execute.versions import environments, node_packages, software_vulkan
 from irfuzz.execute.versions.environments import NAME, Environment
 from irfuzz.execute.versions.interpreters import find_interpreter
 from irfuzz.execute.versions.recipes import RECIPES
@@ -125,6 +125,7 @@ class WantedEnvironment:
         given: what pip gets: the requirement, or a wheel's path.
         beside: further requirements, of a recipe.
         alone: requirements that pip gets afterwards, without what they need; of a recipe.
+        driver: a Vulkan driver that needs no GPU comes, too; of a recipe.
     """
 
     distribution: str
@@ -132,6 +133,7 @@ class WantedEnvironment:
     given: str
     beside: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
+    driver: bool = False
 
 
 INDEX = PackageSource()
@@ -161,7 +163,7 @@ def read_wish(text: str) -> WantedEnvironment:
             f"or one of {', '.join(RECIPES)}"
         )
     distribution = _normal(found[1])
-    more = (recipe.beside, recipe.alone) if recipe else ((), ())
+    more = (recipe.beside, recipe.alone, recipe.driver) if recipe else ()
     return WantedEnvironment(distribution, found[2], f"{distribution}=={found[2]}", *more)
 
 
@@ -226,6 +228,7 @@ def add(
                     f"environment {name} is there already, made of {' '.join(found.requirements)}; "
                     f"give the new one a --name, or run `irfuzz env remove {name}` first"
                 )
+            _add_driver(environments.folder() / name, wish, say)
             return _completed(found, wish, source, say), False
         return _made_somehow(name, wish, find_interpreter(python), requirements, source, say), True
 
@@ -355,6 +358,7 @@ def _build(
             if wish.distribution in node_packages.NPM_PACKAGES:
                 say(f"npm install {wish.distribution}@{wish.version}")
                 node_packages.install(place, wish.distribution, wish.version, _run)
+            _add_driver(place, wish, say)
             if before:
                 say(_cannot_add(wish.distribution, [c for c in wanted if c not in more], before))
             return (*requirements, *more, *wish.alone)
@@ -362,6 +366,17 @@ def _build(
         if source.wheels is None and _UNREACHABLE.search(said) and not _NO_COMPANION.search(said):
             break
     raise UsageError(_explain(before, requirements, source.wheels))
+
+
+def _add_driver(place: Path, wish: WantedEnvironment, say: Say) -> None:
+    """Install a Vulkan driver if a recipe wants one and it is not there yet.
+
+    Raises:
+        UsageError: it cannot be had.
+    """
+    if wish.driver and not (place / software_vulkan.FOLDER / software_vulkan.DESCRIPTION).is_file():
+        say(f"npm pack {software_vulkan.PACKAGE}")
+        software_vulkan.install(place, _run)
 
 
 def _add_alone(place: Path, wish: WantedEnvironment, source: PackageSource, say: Say) -> None:

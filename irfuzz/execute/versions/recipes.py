@@ -17,6 +17,7 @@ class Recipe:
         disk: megabytes of the environment.
         about: what it brings.
         wants: what has to be there besides, which no package brings; empty if nothing.
+        driver: it gets a Vulkan driver that needs no GPU, by npm.
     """
 
     requirement: str
@@ -26,6 +27,7 @@ class Recipe:
     beside: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
     wants: str = ""
+    driver: bool = False
 
 
 RECIPES = {
@@ -37,8 +39,8 @@ RECIPES = {
     "tinygrad": Recipe("tinygrad==0.14.0", 40, 174, "tinygrad", wants="clang"),
     "tvm": Recipe("apache-tvm==0.27.0.post1", 140, 451, "TVM with its LLVM, and its interface of functions"),
     "webgpu": Recipe(
-        "onnxruntime-webgpu==1.27.0", 69, 310, "onnxruntime with its WebGPU provider",
-        wants="a Vulkan driver; software ones do (docs/targets.md)",
+        "onnxruntime-webgpu==1.27.0", 134, 317, "onnxruntime with its WebGPU provider, and SwiftShader, a Vulkan "
+        "driver that needs no GPU", driver=True,
     ),
 }  # fmt: skip
 """By the word; each as it was last tried."""
