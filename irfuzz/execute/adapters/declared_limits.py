@@ -13,6 +13,7 @@ from irfuzz.errors import Unsupported
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
 from irfuzz.ir.subgraphs import bodies_of
+from irfuzz.ir.value import is_constant
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -108,7 +109,7 @@ NO_LIMITS = DeclaredLimits()
 def _is_constant(value: ir.Value) -> bool:
     """Whether it stands in the model as it is."""
     node = value.producer()
-    return value.is_initializer() or (node is not None and node.op_type == "Constant" and not node.domain)
+    return value.is_initializer() or (node is not None and is_constant(node))
 
 
 def _values_in(graph: ir.Graph) -> Iterator[ir.Value]:

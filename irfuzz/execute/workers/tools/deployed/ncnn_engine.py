@@ -35,7 +35,7 @@ NO_LAYER = re.compile(r"layer (\S+) not exists or registered")
 
 
 class Refused(Exception):
-    """What pnnx or ncnn prints where it stops."""
+    """What pnnx or ncnn prints when it stops."""
 
 
 def version() -> str:
@@ -131,7 +131,7 @@ class Network:
 
 
 def _program() -> str:
-    """Where pnnx lies in its package, which imports torch and so is not imported."""
+    """The path of pnnx, a file of its package, which imports torch and so is not imported."""
     found = importlib.util.find_spec("pnnx")
     if found is None or found.origin is None:
         raise ModuleNotFoundError("No module named 'pnnx'")
