@@ -4,13 +4,15 @@ A feature of a call (``irfuzz.mutate.call_traits``) counts as refused if ``ENOUG
 program with it ever ran. A refusal is put down in parts to features of the program that never ran, of the coarsest
 level that has any: to the operator before its element type, to that before an attribute; the parts are the smaller the
 more features of their kind ran. If a feature alone is new, one refusal is enough. If one of them counts as refused
-already, it explains the refusal, and the others are left out. A feature that no program had yet counts as
+already, it explains the refusal, and the others are left out. If a target that calls something a gap names one operator
+that never ran, that one counts as refused. A feature that no program had yet counts as
 refused if more features of its kind (operators; of one operator element types, ranks, values of one attribute) are
 refused than ran.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -40,7 +42,7 @@ ASKED, REFUSED = "valid runs", "valid refused"
 """Ends of the names of counts: runs of valid programs on a target that is learnt of, and those that it refused."""
 
 
-KINDS = frozenset({"operator", "opset", "dtype", "rank", "computed", "attr"})
+KINDS = frozenset({"operator", "opset", "input", "dtype", "rank", "computed", "attr"})
 """Features that are one of a kind: of the same words but for the last."""
 
 
@@ -67,12 +69,13 @@ class RefusalTable:
             return feature[0] in KINDS and self._kinds[feature[:-1]] > 0
         return doubt >= ENOUGH
 
-    def saw(self, shown: Sequence[Trait], how: Exit) -> None:
+    def saw(self, shown: Sequence[Trait], how: Exit, error: str = "") -> None:
         """Take note of one run of a valid program.
 
         Args:
             shown: by the program.
             how: it ended; ends that say nothing of what is supported are passed over.
+            error: what the target said of it.
         """
         if how is Exit.OK:
             for feature in {feature for _, feature in shown}:
@@ -81,9 +84,10 @@ class RefusalTable:
             new = {feature: level for level, feature in shown if feature not in self.ran}
             explained = [feature for feature in new if self.doubt.get(feature, 0.0) >= ENOUGH]
             coarsest = min(new.values(), default=LEVELS)
-            blamed = explained or [feature for feature, level in new.items() if level == coarsest]
+            named = _named(new, error) if how is Exit.UNSUPPORTED else []
+            blamed = explained or named or [feature for feature, level in new.items() if level == coarsest]
             parts = [1.0 / (1 + self._kinds_ran[feature[:-1]]) for feature in blamed]
-            whole = ENOUGH if len(new) == 1 else 1.0
+            whole = ENOUGH if len(new) == 1 or len(named) == 1 else 1.0
             for feature, part in zip(blamed, parts, strict=True):
                 self._blame(feature, whole * part / sum(parts))
 
@@ -122,7 +126,7 @@ class RefusalMemory:
     def __init__(self) -> None:
         self._tables: dict[str, RefusalTable] = {}
         self._under_test: tuple[str, ...] = ()
-        self._waiting: list[tuple[str, list[Trait], Exit]] = []
+        self._waiting: list[tuple[str, list[Trait], Exit, str]] = []
         self.changed = False
 
     def test(self, targets: Iterable[Target]) -> None:
@@ -158,7 +162,7 @@ class RefusalMemory:
             if name not in self._under_test:
                 continue
             shown = shown or list(traits(program))
-            self._waiting.append((name, shown, result.exit))
+            self._waiting.append((name, shown, result.exit, result.error))
             refused |= result.exit in REFUSALS
             if counts is not None:
                 counts[f"{result.target.name} {ASKED}"] += 1
@@ -167,8 +171,8 @@ class RefusalMemory:
 
     def settle(self) -> bool:
         """Learn from what was seen since the last call; false if that was nothing."""
-        for name, shown, how in self._waiting:
-            self._tables[name].saw(shown, how)
+        for name, shown, how, error in self._waiting:
+            self._tables[name].saw(shown, how, error)
         learnt = bool(self._waiting)
         self.changed |= learnt
         self._waiting.clear()
@@ -205,6 +209,12 @@ def learnt_of(targets: Sequence[Target]) -> tuple[Target, ...]:
     converters = [t for t in targets if t.role is not TargetRole.RUNTIME]
     others = [t for t in targets if t.component != "reference"]
     return tuple(own or converters or others or targets)
+
+
+def _named(new: Iterable[Feature], error: str) -> list[Feature]:
+    """The operators among some features that a message names as words; those of other domains by their last word."""
+    words = set(re.findall(r"\w+", error))
+    return [feature for feature in new if feature[0] == "operator" and str(feature[1]).rpartition(".")[2] in words]
 
 
 def _tuple(items: Iterable[Any]) -> tuple[Any, ...]:
