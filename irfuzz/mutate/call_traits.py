@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from irfuzz.spec import AttrSpec
 
 OPERATOR, WHOLE, TYPE, RANK, INPUTS, SET, ATTRIBUTE, LEVELS = range(8)
-"""Levels: operators; what the whole program shows; element type, then rank, of the first input, and element types of the
-program's inputs; versions, other inputs and results; attributes that differ from their default; their values, and what
-stands together. The last is how many there are.
+"""Levels: operators; what the whole program shows; element types of the first input and of those of the program, then
+the rank of the first input; versions, other inputs and results; attributes that differ from their default; their
+values, and what stands together. The last is how many there are.
 """
 
 OUTPUT = -1

@@ -146,6 +146,21 @@ def test_what_a_program_is_given_may_be_refused_for_every_operator() -> None:
 
 
 @pytest.mark.unit
+def test_a_little_doubt_of_many_of_a_kind_is_enough() -> None:
+    table = RefusalTable()
+    table.saw(ADD, Exit.OK)
+    for op in ("Sub", "Mul", "Div", "Neg"):
+        assert not table.refuses(("operator", "Sub")), op
+        assert not table.refuses(("operator", "Abs")), op
+        table.saw([(OPERATOR, ("operator", op)), (TYPE, ("dtype", op, 0, 1))], Exit.REJECTED)
+    assert table.refuses(("operator", "Sub"))
+    assert table.refuses(("operator", "Abs"))
+    assert not table.refuses(("operator", "Add"))
+    table.saw([(OPERATOR, ("operator", "Sub"))], Exit.OK)
+    assert not table.refuses(("operator", "Mul"))
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize("how", [Exit.CRASH, Exit.HANG, Exit.EXITED, Exit.MEMORY, Exit.PROTOCOL])
 def test_what_harms_a_target_is_not_refused(how: Exit) -> None:
     table = RefusalTable()

@@ -5,9 +5,9 @@ program with it ever ran. A refusal is put down in parts to features of the prog
 level that has any: to the operator before its element type, to that before an attribute; the parts are the smaller the
 more features of their kind ran. If a feature alone is new, one refusal is enough. If one of them counts as refused
 already, it explains the refusal, and the others are left out. If a target that calls something a gap names one operator
-that never ran, that one counts as refused. A feature that no program had yet counts as
+that never ran, that one counts as refused. A feature that never ran, and of which too little is known, counts as
 refused if more features of its kind (operators; of one operator element types, ranks, values of one attribute) are
-refused than ran.
+refused than ran; those that may be refused count in part.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ ASKED, REFUSED = "valid runs", "valid refused"
 """Ends of the names of counts: runs of valid programs on a target that is learnt of, and those that it refused."""
 
 
+_ROUNDING = 1e-6
+"""Sums of parts come to a little less than 1."""
+
 KINDS = frozenset({"operator", "opset", "input", "dtype", "rank", "computed", "attr"})
 """Features that are one of a kind: of the same words but for the last."""
 
@@ -57,17 +60,16 @@ class RefusalTable:
     def __init__(self) -> None:
         self.ran: Counter[Feature] = Counter()
         self.doubt: defaultdict[Feature, float] = defaultdict(float)
-        self._kinds: Counter[Feature] = Counter()
+        self._kinds: defaultdict[Feature, float] = defaultdict(float)
         self._kinds_ran: Counter[Feature] = Counter()
 
     def refuses(self, feature: Feature) -> bool:
         """Whether a feature counts as refused."""
         if feature in self.ran:
             return False
-        doubt = self.doubt.get(feature)
-        if doubt is None:
-            return feature[0] in KINDS and self._kinds[feature[:-1]] > 0
-        return doubt >= ENOUGH
+        if self.doubt.get(feature, 0.0) >= ENOUGH:
+            return True
+        return feature[0] in KINDS and self._kinds.get(feature[:-1], 0.0) >= 1 - _ROUNDING
 
     def saw(self, shown: Sequence[Trait], how: Exit, error: str = "") -> None:
         """Take note of one run of a valid program.
@@ -93,15 +95,15 @@ class RefusalTable:
 
     def _took(self, feature: Feature, times: int) -> None:
         if feature not in self.ran and feature[0] in KINDS:
-            self._kinds[feature[:-1]] -= 2 if self.doubt.get(feature, 0.0) >= ENOUGH else 1
+            self._kinds[feature[:-1]] -= 1 + min(1.0, self.doubt.get(feature, 0.0) / ENOUGH)
             self._kinds_ran[feature[:-1]] += 1
         self.ran[feature] += times
 
     def _blame(self, feature: Feature, share: float) -> None:
         before = self.doubt[feature]
         self.doubt[feature] = before + share
-        if before < ENOUGH <= before + share and feature not in self.ran and feature[0] in KINDS:
-            self._kinds[feature[:-1]] += 1
+        if feature not in self.ran and feature[0] in KINDS:
+            self._kinds[feature[:-1]] += min(1.0, (before + share) / ENOUGH) - min(1.0, before / ENOUGH)
 
     def merge(self, ran: Mapping[Feature, int], doubt: Mapping[Feature, float]) -> None:
         """Add what another one knows, who may know a part of this from here: the larger number holds.

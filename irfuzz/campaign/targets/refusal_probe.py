@@ -1,4 +1,7 @@
-"""Asks targets, before a campaign runs, for what they refuse: seeds, a call of each operator, then of each element type.
+"""Asks targets, before a campaign runs, what they refuse: seeds, a call of each operator, then of each element type.
+
+Between the first two, opsets and element types are asked about for some operators of seeds: most programs are refused
+for these if they are not known.
 
 What is drawn depends on the answers and on nothing else, so two probes of one target are alike unless time ends one. On
 a slow machine a share of a short campaign's time is a handful of programs, which teach next to nothing; so until each
@@ -12,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import onnx_ir as ir
@@ -57,7 +60,10 @@ of these ran; calls on each of its types if one did; and calls of an operator th
 """
 
 SEEDS, SEED_NODES = 50, 100
-"""Seeds that are run first, the smallest ones, and nodes of the largest of them: what they have is most likely taken."""
+"""Seeds that are run first, the smallest ones, and nodes of the largest of them: what they have is likely taken."""
+
+FEW = 2
+"""Operators that seeds showed to run of which calls at other opsets, and of other element types, come next."""
 
 DRAWS = 3
 """Times as many calls are drawn as are asked for: those run that show another rank, or nothing else that is refused."""
@@ -131,9 +137,7 @@ class RefusalProbe:
         self._programs = self._refused = 0
         memory.test(targets)
 
-    def run(
-        self, seconds: float, say: Callable[[int], None] = lambda _: None, *, longest: float = 0.0
-    ) -> ProbeResult:
+    def run(self, seconds: float, say: Callable[[int], None] = lambda _: None, *, longest: float = 0.0) -> ProbeResult:
         """Ask until all is asked, or the time is up.
 
         Args:
@@ -143,8 +147,10 @@ class RefusalProbe:
         """
         began = time.monotonic()
         self._until, self._longest = began + seconds, began + max(seconds, longest)
-        for programs, seeds in chain(zip(_together(self._seeds), repeat(True)), zip(self._batches(), repeat(False))):
-            self._ask(programs, runs_only=seeds)  # what a seed is given may be what no target takes
+        seeds = ((programs, True) for programs in _together(self._seeds))
+        calls = ((programs, False) for programs in self._batches())
+        for programs, given in chain(seeds, calls):
+            self._ask(programs, runs_only=given)  # what a seed gets for inputs may be what no target takes
             say(self._programs)
             if self._over():
                 break
@@ -156,14 +162,27 @@ class RefusalProbe:
 
     def _batches(self) -> Iterator[Sequence[Program]]:
         """Programs to run together; what was learnt from those before decides on the next."""
+        yield from _together(self._of_the_whole())
         for opset in (o for o in OPSETS if o <= self._newest):
             specs = self._specs(opset)
-            known = [(spec, starts) for spec, starts in specs if self._ran(spec.op)]
+            known = [(spec, starts) for spec, starts in specs if spec.op in self._asked and self._ran(spec.op)]
             yield from _together(p for spec, starts in known for p in self._taken(opset, spec, starts[0], OF_OPSET))
             if not known or self._ran_at(opset):
                 specs = [(spec, starts) for spec, starts in specs if not known or spec.op not in self._asked]
                 yield from self._operators(opset, specs)
         yield from self._rehearsal()
+
+    def _of_the_whole(self) -> Iterator[Program]:
+        """Calls of a few operators that seeds showed to run, at each opset, then of each element type."""
+        ops = {str(f[1]) for t in self._targets for f in self._memory.table(t).ran if f[0] == "operator"}
+        chosen = [op for op in sorted(ops) if self._ran(op) and _drawable(op, OPSETS[0])][:FEW]
+        for opset in OPSETS:
+            for op in chosen if opset <= self._newest else ():
+                spec = _drawable(op, opset)
+                starts = [] if spec is None else _starts(spec, opset)
+                for start in starts if self._ran_at(opset) else starts[:1]:
+                    program = drawn_call(self._context, opset, spec, start, f"support/{opset}/{op}/{start[1].name}")
+                    yield from [] if program is None else [program]
 
     def _operators(self, opset: int, specs: list[tuple[OpSpec, list[Start]]]) -> Iterator[Sequence[Program]]:
         """Calls of all operators, one each and then more, then of those that ran on all element types."""
@@ -200,8 +219,7 @@ class RefusalProbe:
         """Operators, each with the element types of its first input, the most usual first."""
         found: list[tuple[OpSpec, list[Start]]] = []
         for spec in load_specs().overlaid(opset):
-            starts = [s for s in starts_of(spec, opset) if s[0] == 0] if "random" not in spec.traits else []
-            starts.sort(key=lambda s: (s[1] is not ir.DataType.FLOAT, -s[2]))
+            starts = _starts(spec, opset) if "random" not in spec.traits else []
             if starts and (self._limits.ops is None or spec.op in self._limits.ops):
                 found.append((spec, starts))
         return found
@@ -295,6 +313,18 @@ def probe_targets(
     database.set(REFUSALS, json.dumps(memory.state(), separators=(",", ":")))
     database.set(PROBED, json.dumps(names if result.complete else []))
     return result
+
+
+def _drawable(op: str, opset: int) -> OpSpec | None:
+    """An operator of the default domain of which calls are drawn."""
+    spec = load_specs().get(op, opset)
+    return spec if spec is not None and spec.is_sampled and spec.is_dense else None
+
+
+def _starts(spec: OpSpec, opset: int) -> list[Start]:
+    """Element types of an operator's first input, the most usual first."""
+    starts = [start for start in starts_of(spec, opset) if start[0] == 0]
+    return sorted(starts, key=lambda start: (start[1] is not ir.DataType.FLOAT, -start[2]))
 
 
 def _together(programs: Iterable[Program]) -> Iterator[Sequence[Program]]:
