@@ -156,8 +156,10 @@ class Differential(Strategy[Runs, Verdict]):
         if self._seed is None:
             stored = self._stored_turns.turn(iteration, lambda: self.corpus.entries)
             self._again = stored is not None and not self.steering.beyond(stored)
-            self._job.counts[AGAIN] += self._again
-            return stored if stored is not None and self._again else entry
+            if stored is None or not self._again:
+                return entry
+            self._job.counts[AGAIN] += 1
+            return stored
         self._again = False
         seed = self.corpus.seed(self._seed[0])
         if self._drawn.limits and self.steering.beyond(seed):

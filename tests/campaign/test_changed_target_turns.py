@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,15 @@ def test_a_job_that_died_goes_on_behind_what_it_ran(database: Database) -> None:
     run(database, BEFORE)
     assert run(database, AFTER, 20, many=2) == [3, 2]
     assert run(database, AFTER, 23) == [4, 1]
+
+
+@pytest.mark.unit
+def test_another_run_does_not_go_on_with_it(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(database, BEFORE)
+    assert run(database, AFTER, 20, many=2) == [3, 2]
+    now = time.monotonic()
+    monkeypatch.setattr(changed_target_turns.time, "monotonic", lambda: now + 51.0)
+    assert run(database, AFTER, 22) == []
 
 
 @pytest.mark.unit

@@ -15,8 +15,8 @@ from irfuzz.campaign.corpus.testcase import CorpusEntry
 from irfuzz.store.database import Database
 
 RAN_ON = "stored programs ran on: job "
-"""Key of the setting with a job's targets by name, in their versions, and the iteration from which it runs stored
-programs again, before the number of the job.
+"""Key of the setting with a job's targets by name, in their versions, and from which iteration until when it runs
+stored programs again, before the number of the job.
 """
 
 AGAIN = "stored programs run again"
@@ -29,7 +29,8 @@ MOST, PART = 1000, 0.5
 class ChangedTargetTurns:
     """Says which stored program runs as it is in an iteration, if one does.
 
-    Which one comes next follows from the iteration, so that one that kills the job is left behind.
+    Which one comes next follows from the iteration, so that one that kills the job is left behind: the job that goes on
+    in its place has the same targets, and goes on with this, too, as long as there is time for it.
 
     Args:
         database: of the campaign.
@@ -53,13 +54,12 @@ class ChangedTargetTurns:
             seconds: that the job has.
         """
         text = self._database.settings().get(f"{RAN_ON}{self._number}")
-        stored = json.loads(text) if text else {"targets": {}, "since": -1}
+        stored = json.loads(text) if text else {"targets": {}, "since": -1, "until": 0.0}
         known, now = stored["targets"], dict(targets)
-        self._since = stored["since"]
+        self._since, self._until = stored["since"], stored["until"]
         if known and any(known.get(name) != version for name, version in now.items()):
-            self._since = iteration
-        self._until = time.monotonic() + PART * seconds
-        told = {"targets": {**known, **now}, "since": self._since}
+            self._since, self._until = iteration, time.monotonic() + PART * seconds
+        told = {"targets": {**known, **now}, "since": self._since, "until": self._until}
         self._database.set(f"{RAN_ON}{self._number}", json.dumps(told))
 
     def turn(self, iteration: int, entries: Callable[[], Sequence[CorpusEntry]]) -> CorpusEntry | None:
