@@ -161,6 +161,22 @@ def test_a_little_doubt_of_many_of_a_kind_is_enough() -> None:
 
 
 @pytest.mark.unit
+def test_a_little_doubt_of_what_concerns_one_operator_is_not() -> None:
+    table = RefusalTable()
+    table.saw(ADD, Exit.OK)
+
+    def refused(rank: int) -> bool:
+        return table.refuses(("rank", "Add", 0, rank))
+
+    for rank in (3, 4, 5, 6):
+        refusing(table, [ADD[0], (RANK, ("rank", "Add", 0, rank)), (ATTRIBUTE, ("attr", "Add", "axis", rank))], 1)
+    assert not any(map(refused, range(2, 8)))
+    for rank in (3, 4):
+        refusing(table, [ADD[0], (RANK, ("rank", "Add", 0, rank)), (ATTRIBUTE, ("attr", "Add", "axis", rank))], 1)
+    assert list(map(refused, range(2, 8))) == [False, True, True, False, False, True]
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize("how", [Exit.CRASH, Exit.HANG, Exit.EXITED, Exit.MEMORY, Exit.PROTOCOL])
 def test_what_harms_a_target_is_not_refused(how: Exit) -> None:
     table = RefusalTable()

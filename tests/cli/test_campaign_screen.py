@@ -123,6 +123,9 @@ def test_a_continued_campaign_says_what_it_has_and_does_first() -> None:
     assert second == "first: starting the targets and reading the corpus"
 
 
+SECONDS = 3600
+"""More than a campaign in a terminal takes; on a busy machine its targets take minutes to start."""
+
 MODEL = '<ir_version: 8, opset_import: ["": 17]> g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }'
 
 
@@ -139,7 +142,7 @@ def in_a_terminal(
         until: Ctrl-C is typed once this is true of what it has written.
     """
     onnx.save(onnx.parser.parse_model(MODEL), folder / "relu.onnx")
-    flags = ["relu.onnx", "--targets", "onnxruntime:disabled,reference", "--jobs", "1", "--time", "300s", *words]
+    flags = ["relu.onnx", "--targets", "onnxruntime:disabled,reference", "--jobs", "1", "--time", f"{SECONDS}s", *words]
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(folder)
@@ -203,7 +206,7 @@ def test_typing_ctrl_c_ends_the_screen_and_says_what_was_found(tmp_path: Path) -
     summary = re.search(r"stopped: (\d+) s, (\d+) programs .* findings (\d+)", after)
     assert summary, after
     seconds, programs, found = map(int, summary.groups())
-    assert seconds < 300
+    assert seconds < SECONDS
     assert programs > 0
     assert (code == 1) == (f"exit code 1: {found} of {found} findings new" in after) == (found > 0)
     assert code in (0, 1)

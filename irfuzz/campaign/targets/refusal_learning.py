@@ -4,10 +4,13 @@ A feature of a call (``irfuzz.mutate.call_traits``) counts as refused if ``ENOUG
 program with it ever ran. A refusal is put down in parts to features of the program that never ran, of the coarsest
 level that has any: to the operator before its element type, to that before an attribute; the parts are the smaller the
 more features of their kind ran. If a feature alone is new, one refusal is enough. If one of them counts as refused
-already, it explains the refusal, and the others are left out. If a target that calls something a gap names one operator
-that never ran, that one counts as refused. A feature that never ran, and of which too little is known, counts as
-refused if more features of its kind (operators; of one operator element types, ranks, values of one attribute) are
-refused than ran; those that may be refused count in part.
+already, it explains the refusal, and the others are left out. What is put down to the element type of a call's input
+is put down to that of the program's inputs, too, for a quarter of what is enough. If a target that calls something a
+gap names one operator that never ran, that one counts as refused.
+
+A feature that no program had yet counts as refused if more features of its kind (operators; of one operator element
+types, ranks, values of one attribute) are refused than ran. Of kinds that concern whole programs (operators, opsets,
+element types of inputs) those count in part that something is put down to, and are refused as those that nobody had.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from irfuzz.campaign.targets.operator_support import CLASS, identity
 from irfuzz.execute.run_types import Exit, RunResult, Target, TargetRole
 from irfuzz.frontends.toml_file_reading import is_list
-from irfuzz.mutate.call_traits import LEVELS, Trait, traits
+from irfuzz.mutate.call_traits import LEVELS, TYPE, Trait, traits
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -41,6 +44,9 @@ REFUSALS = frozenset({Exit.UNSUPPORTED, Exit.REJECTED})
 ASKED, REFUSED = "valid runs", "valid refused"
 """Ends of the names of counts: runs of valid programs on a target that is learnt of, and those that it refused."""
 
+
+COARSE = frozenset({"operator", "opset", "input"})
+"""Those of which a program has few, and a target takes few or most."""
 
 _ROUNDING = 1e-6
 """Sums of parts come to a little less than 1."""
@@ -67,8 +73,9 @@ class RefusalTable:
         """Whether a feature counts as refused."""
         if feature in self.ran:
             return False
-        if self.doubt.get(feature, 0.0) >= ENOUGH:
-            return True
+        doubt = self.doubt.get(feature, 0.0)
+        if doubt >= ENOUGH or (doubt and feature[0] not in COARSE):
+            return doubt >= ENOUGH
         return feature[0] in KINDS and self._kinds.get(feature[:-1], 0.0) >= 1 - _ROUNDING
 
     def saw(self, shown: Sequence[Trait], how: Exit, error: str = "") -> None:
@@ -84,6 +91,8 @@ class RefusalTable:
                 self._took(feature, 1)
         elif how in REFUSALS:
             new = {feature: level for level, feature in shown if feature not in self.ran}
+            inputs = [feature for feature in new if feature[0] == "input"]
+            new = {feature: level for feature, level in new.items() if feature[0] != "input"} or new
             explained = [feature for feature in new if self.doubt.get(feature, 0.0) >= ENOUGH]
             coarsest = min(new.values(), default=LEVELS)
             named = _named(new, error) if how is Exit.UNSUPPORTED else []
@@ -92,10 +101,13 @@ class RefusalTable:
             whole = ENOUGH if len(new) == 1 or len(named) == 1 else 1.0
             for feature, part in zip(blamed, parts, strict=True):
                 self._blame(feature, whole * part / sum(parts))
+            if coarsest == TYPE and not (explained or named):  # the type may be refused for every operator
+                for feature in inputs:
+                    self._blame(feature, ENOUGH / 4)
 
     def _took(self, feature: Feature, times: int) -> None:
         if feature not in self.ran and feature[0] in KINDS:
-            self._kinds[feature[:-1]] -= 1 + min(1.0, self.doubt.get(feature, 0.0) / ENOUGH)
+            self._kinds[feature[:-1]] -= 1 + _part(feature, self.doubt.get(feature, 0.0))
             self._kinds_ran[feature[:-1]] += 1
         self.ran[feature] += times
 
@@ -103,7 +115,7 @@ class RefusalTable:
         before = self.doubt[feature]
         self.doubt[feature] = before + share
         if feature not in self.ran and feature[0] in KINDS:
-            self._kinds[feature[:-1]] += min(1.0, (before + share) / ENOUGH) - min(1.0, before / ENOUGH)
+            self._kinds[feature[:-1]] += _part(feature, before + share) - _part(feature, before)
 
     def merge(self, ran: Mapping[Feature, int], doubt: Mapping[Feature, float]) -> None:
         """Add what another one knows, who may know a part of this from here: the larger number holds.
@@ -211,6 +223,11 @@ def learnt_of(targets: Sequence[Target]) -> tuple[Target, ...]:
     converters = [t for t in targets if t.role is not TargetRole.RUNTIME]
     others = [t for t in targets if t.component != "reference"]
     return tuple(own or converters or others or targets)
+
+
+def _part(feature: Feature, doubt: float) -> float:
+    """How much a feature that never ran counts as refused for its kind."""
+    return min(1.0, doubt / ENOUGH) if feature[0] in COARSE else float(doubt >= ENOUGH)
 
 
 def _named(new: Iterable[Feature], error: str) -> list[Feature]:

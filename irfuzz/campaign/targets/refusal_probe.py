@@ -175,7 +175,8 @@ class RefusalProbe:
     def _of_the_whole(self) -> Iterator[Program]:
         """Calls of a few operators that seeds showed to run, at each opset, then of each element type."""
         ops = {str(f[1]) for t in self._targets for f in self._memory.table(t).ran if f[0] == "operator"}
-        chosen = [op for op in sorted(ops) if self._ran(op) and _drawable(op, OPSETS[0])][:FEW]
+        within = sorted(ops if self._limits.ops is None else ops & self._limits.ops)
+        chosen = [op for op in within if self._ran(op) and _drawable(op, OPSETS[0])][:FEW]
         for opset in OPSETS:
             for op in chosen if opset <= self._newest else ():
                 spec = _drawable(op, opset)
