@@ -15,8 +15,9 @@ FUZZ_SEARCH, FUZZ_HUNT = "thompson", "both"
 FUZZ_SLOW_SHARE, FUZZ_SHORT = 0.25, 300.0
 """Share of slow targets; in less than so many seconds they would hardly have started, so they get none."""
 
-FUZZ_PROBE, FUZZ_PROBE_SHARE = 600.0, 0.2
-"""Seconds that a campaign which learns what targets refuse may ask them before, and the share of its time."""
+FUZZ_PROBE, FUZZ_PROBE_SHARE, FUZZ_PROBE_LONGEST = 600.0, 0.2, 0.5
+"""Seconds that a campaign which learns what targets refuse may ask them before, and the share of its time; and the
+share until each operator was asked for once, which takes seconds, but not on a machine that has other things to do."""
 
 CONFORM_SLOW_SAMPLE = 300
 """Cases of conformance that a slow target runs: all of them would take it hours."""

@@ -13,6 +13,7 @@ from irfuzz.api.default_settings import (
     FUZZ_HUNT,
     FUZZ_MEMORY,
     FUZZ_PROBE,
+    FUZZ_PROBE_LONGEST,
     FUZZ_PROBE_SHARE,
     FUZZ_SEARCH,
     FUZZ_SHORT,
@@ -36,6 +37,7 @@ from irfuzz.execute.target_table import describe, resolve
 from irfuzz.execute.versions.releases import few_variants, read_range, versions_beside
 from irfuzz.findings.baseline import NO_BASELINE, FindingBaseline, read_baseline
 from irfuzz.findings.disposition import FailOn
+from irfuzz.ir.program import Program
 from irfuzz.mutate.model_interface.import_domain import known_domains
 from irfuzz.mutate.user_mutation_constraints import Constraints
 from irfuzz.spec import full_name, load_specs, split_name
@@ -196,11 +198,11 @@ def fuzz(
     config = setup.config
     if options.memory is None:
         config = replace(config, memory=memory_for((model.program for model in given), config.memory))
-    replayed, seconds = _replayed_first(setup, options, seconds, progress)
-    with Campaign(out, config) as campaign:
+    with Campaign(out, config) as campaign:  # before stored findings run: whoever looks at the folder sees a campaign
+        replayed, seconds = _replayed_first(setup, options, seconds, progress)
         add_seeds(campaign, given, progress)
         if config.learn:
-            seconds -= _ask(campaign, setup, seconds, progress)
+            seconds -= _ask(campaign, setup, [model.program for model in given], seconds, progress)
         before = campaign.progress(time.monotonic(), campaign.programs(), 0)
         progress(Update("starting", so_far=lambda: setup.report(campaign, before, replayed)))
 
@@ -235,15 +237,22 @@ def add_seeds(campaign: Campaign, given: Sequence[LoadedModel], progress: Observ
         campaign.add_seed(name, seed, model.said.spec, given=model.program.digest)
 
 
-def _ask(campaign: Campaign, setup: CampaignSetup, seconds: float, progress: Observer[FuzzReport]) -> float:
+def _ask(
+    campaign: Campaign,
+    setup: CampaignSetup,
+    seeds: Sequence[Program],
+    seconds: float,
+    progress: Observer[FuzzReport],
+) -> float:
     """Find out what targets refuse, unless it is known; returns the seconds that it took."""
     from irfuzz.campaign.targets.refusal_probe import probe_targets
 
     began = time.monotonic()
     doing = "asking targets what they take"
     progress(Update(doing))
+    most, longest = (min(FUZZ_PROBE, seconds * share) for share in (FUZZ_PROBE_SHARE, FUZZ_PROBE_LONGEST))
     result = probe_targets(
-        campaign.database, setup.config, setup.targets, min(FUZZ_PROBE, seconds * FUZZ_PROBE_SHARE),
+        campaign.database, setup.config, setup.targets, seeds, (most, longest),
         lambda done: progress(Update(doing, done=done, unit="programs")),
     )  # fmt: skip
     progress(Update(remark="known already: what targets take" if result is None else str(result)))

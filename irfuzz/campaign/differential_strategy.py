@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.campaign.config import MANY
+from irfuzz.campaign.corpus.changed_target_turns import AGAIN, ChangedTargetTurns
 from irfuzz.campaign.corpus.hazard_input_steering import InputSteering
 from irfuzz.campaign.corpus.mutation_steering import MutantWorth, RunWorth, Steering
 from irfuzz.campaign.corpus.program_corpus import Corpus
@@ -22,7 +23,7 @@ from irfuzz.campaign.targets import compared_program_counts, per_program_selecti
 from irfuzz.campaign.targets.drawn_calls import LEFT_OUT, DrawnCalls
 from irfuzz.campaign.targets.failing_target_exclusion import FailingTargets
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
-from irfuzz.campaign.targets.operator_support import OperatorSupport
+from irfuzz.campaign.targets.operator_support import OperatorSupport, identity
 from irfuzz.campaign.targets.slow_runner import SlowTargets, longest, quick_and_slow
 from irfuzz.campaign.targets.slow_sampling import Sampling
 from irfuzz.campaign.triage.disagreement_handling import Triage
@@ -76,8 +77,10 @@ class Differential(Strategy[Runs, Verdict]):
         self._ranges = seed_ranges()
         self._hunt = InputSteering(config.hunt)
         self._samples = SeedSamples(job.database, job.layout)
+        self._stored_turns = ChangedTargetTurns(job.database, job.number, config.jobs)
         self._alone: Sequence[tuple[int, int]] = ()
         self._seed: tuple[int, int] | None = None
+        self._again = False
         self._stuck = HangAvoidance()
         self._failing = FailingTargets()
         self._support = OperatorSupport(empty=True)
@@ -117,6 +120,7 @@ class Differential(Strategy[Runs, Verdict]):
         if newest != NEWEST:
             self.steering.limit(newest)
             self.corpus.limit(newest)
+        self._stored_turns.begin([(t.name, identity(t)) for t in runner.targets], job.iteration, left)
         self._drawn.begin(job.database, runner.targets)
         self.steering.moved()
         for target in versions_that_tell(runner.targets):
@@ -139,7 +143,8 @@ class Differential(Strategy[Runs, Verdict]):
         self._alone = self._samples.alone(self.corpus.seeds())
 
     def schedule(self, choices: Choices, iteration: int) -> CorpusEntry:
-        """As the search chooses; the first job begins with the seeds as they are, on each of their samples.
+        """As the search chooses; the first job begins with the seeds as they are, on each of their samples, and every
+        job of a continued campaign with its stored programs if a target has changed since.
 
         Args:
             choices: of the iteration; the search draws from them even if the seed's turn comes first.
@@ -149,7 +154,13 @@ class Differential(Strategy[Runs, Verdict]):
         entry = self.steering.parent(choices)
         self._seed = None if self._job.number else self._seed_turns.turn(iteration, self._alone)
         if self._seed is None:
-            return entry
+            stored = self._stored_turns.turn(iteration, lambda: self.corpus.entries)
+            self._again = stored is not None and not self.steering.beyond(stored)
+            if stored is None or not self._again:
+                return entry
+            self._job.counts[AGAIN] += 1
+            return stored
+        self._again = False
         seed = self.corpus.seed(self._seed[0])
         if self._drawn.limits and self.steering.beyond(seed):
             self._job.counts[LEFT_OUT] += 1
@@ -158,7 +169,7 @@ class Differential(Strategy[Runs, Verdict]):
         return seed
 
     def mutate(self, entry: CorpusEntry, parent: Program, choices: Choices, iteration: int) -> Testcase | None:
-        """As the search plans; a seed whose turn it is is run without edits.
+        """As the search plans; a seed or stored program whose turn it is is run without edits.
 
         Args:
             entry: what ``schedule`` gave.
@@ -171,6 +182,8 @@ class Differential(Strategy[Runs, Verdict]):
         """
         if self._seed is not None:
             return Testcase(self._job.number, iteration, entry, parent, parent, sample=self._seed[1])
+        if self._again:
+            return Testcase(self._job.number, iteration, entry, parent, parent)
         mutant, plan = self.steering.mutate(entry, parent, choices)
         return mutant and Testcase(self._job.number, iteration, entry, parent, mutant.program, mutant.edits, plan)
 

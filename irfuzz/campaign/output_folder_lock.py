@@ -18,6 +18,9 @@ from irfuzz.store.blob_store import FolderBlobs
 LEFTOVER_SECONDS = 20.0
 """How long to wait for the jobs of a killed campaign, which end as soon as they see that it is gone."""
 
+LOOK_SECONDS = 0.3
+"""How long to wait for anybody else: who only looks whether a campaign runs has the lock for a moment."""
+
 
 class OutputFolder:
     """The folder of one campaign, locked.
@@ -126,7 +129,7 @@ def unused(out: Path) -> Generator[None]:
 
 def _take(lock: IO[str], out: Path) -> None:
     """Lock the file and write our process id into it."""
-    deadline = time.monotonic() + LEFTOVER_SECONDS
+    began = time.monotonic()
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,7 +137,8 @@ def _take(lock: IO[str], out: Path) -> None:
             lock.seek(0)
             owner = lock.read().strip()
             # Where the campaign itself is gone, its jobs still hold the lock, and are about to go.
-            if (owner.isdecimal() and not Path(f"/proc/{owner}").exists()) and time.monotonic() < deadline:
+            left = owner.isdecimal() and not Path(f"/proc/{owner}").exists()
+            if time.monotonic() < began + (LEFTOVER_SECONDS if left else LOOK_SECONDS):
                 time.sleep(0.05)
                 continue
             who = f"another irfuzz process ({owner})" if owner else "another irfuzz process"

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from irfuzz.spec import AttrSpec
 
 OPERATOR, WHOLE, TYPE, RANK, INPUTS, SET, ATTRIBUTE, LEVELS = range(8)
-"""Levels: operators; what the whole program shows; element type, then rank, of the first input; versions, other inputs
-and results; attributes that differ from their default; their values, and what stands together. The last is how many
-there are.
+"""Levels: operators; what the whole program shows; element types of the first input and of those of the program, then
+the rank of the first input; versions, other inputs and results; attributes that differ from their default; their
+values, and what stands together. The last is how many there are.
 """
 
 OUTPUT = -1
@@ -35,21 +35,36 @@ Trait = tuple[int, Feature]
 def traits(program: Program, nodes: Iterable[ir.Node] | None = None) -> Iterator[Trait]:
     """Traits of some nodes and their bodies, in order and with repeats, then those of the whole program.
 
-    ``Constant`` nodes have none: they count as initializers, which they are to most targets.
+    ``Constant`` nodes have none of their own: they count as initializers, which they are to most targets; that there
+    are some is a trait of the whole.
 
     Args:
         program: whose facts are asked.
         nodes: of the main graph; all if ``None``.
     """
+    constants = False
     for node in program.graph if nodes is None else nodes:
+        constants |= is_constant(node)
         yield from _of_node(program, node)
         for attribute in node.attributes.values():
             if isinstance(attribute, ir.Attr) and attribute.type == ir.AttributeType.GRAPH:
                 for inner in attribute.as_graph().all_nodes():
+                    constants |= is_constant(inner)
                     yield from _of_node(program, inner)
+    yield from _of_inputs(program)
     yield WHOLE, ("opset", program.opset)
+    if constants:
+        yield WHOLE, ("constants",)
     if program.model.functions:
         yield WHOLE, ("functions",)
+
+
+def _of_inputs(program: Program) -> Iterator[Trait]:
+    """Element types that the whole program is given: a target may lack one for every operator."""
+    for value in program.graph.inputs:
+        fact = fact_of(value)
+        if isinstance(fact, TensorFact):
+            yield TYPE, ("input", fact.dtype.value)
 
 
 def _of_node(program: Program, node: ir.Node) -> Iterator[Trait]:

@@ -137,7 +137,7 @@ class Steered:
         """As without limits, or ``UNWANTED`` of that."""
         if feature[0] == "alone" and len(feature) == 4:
             _, op, _, dtype = feature
-            beyond = self._limits.forbids(("dtype", op, 0, dtype))
+            beyond = any(map(self._limits.forbids, [("dtype", op, 0, dtype), ("input", dtype)]))
         else:
             beyond = self._limits.forbids(feature)
         return self._seen.weight(feature) * (UNWANTED if beyond else 1.0)

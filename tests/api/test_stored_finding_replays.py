@@ -13,8 +13,13 @@ import numpy as np
 import onnx
 import pytest
 
+import irfuzz
 from irfuzz.api import stored_finding_replays
+from irfuzz.api.fuzz_report import FuzzReport
+from irfuzz.api.progress_update import Update
 from irfuzz.api.stored_finding_replays import ReplayedFinding, StoredFindingState, gone_folders
+from irfuzz.campaign.config import Layout
+from irfuzz.campaign.monitoring.campaign_figures import is_running
 from irfuzz.errors import UsageError
 from irfuzz.findings.baseline import NO_BASELINE
 from irfuzz.findings.codec import about_text, read_folder
@@ -112,6 +117,28 @@ def test_a_model_that_breaks_a_rule_on_purpose_is_replayed_like_any_other(tmp_pa
         read_folder(tmp_path)
     (found,) = stored_finding_replays.replay_stored([tmp_path], NO_BASELINE, 60.0)
     assert (found.outcome, found.finding.verdict.rule) == (StoredFindingState.SHOWS, "axis < len(S)")
+
+
+@pytest.mark.backend
+def test_a_campaign_has_its_folder_while_it_replays(tmp_path: Path) -> None:
+    out, stored = tmp_path / "out", tmp_path / "stored"
+    stored.mkdir()
+    case = FailingCase(Program.from_proto(onnx.parser.parse_model(RELU)), {"x": np.ones((2, 3), np.float32)})
+    (stored / "finding.json").write_text(about_text(replace(FOUND, case=case)))
+    (stored / "repro.py").write_text("print('the fault shows')\nraise SystemExit(1)\n")
+    held: list[bool] = []
+
+    def look(update: Update[FuzzReport]) -> None:
+        if update.doing == "replaying stored findings":
+            held.append(is_running(Layout(out)))
+
+    irfuzz.fuzz(
+        onnx.parser.parse_model(RELU), out, targets=["reference"], seconds=300, programs=1, progress=look,
+        options=irfuzz.FuzzOptions(jobs=1, replay=[stored]),
+    )  # fmt: skip
+    assert held
+    assert all(held)
+    assert not is_running(Layout(out))
 
 
 @pytest.mark.unit

@@ -15,6 +15,7 @@ import pytest
 
 from irfuzz.campaign import differential_strategy
 from irfuzz.campaign.config import MANY, Config
+from irfuzz.campaign.corpus.changed_target_turns import AGAIN
 from irfuzz.campaign.corpus.mutation_steering import MutantWorth, RunWorth
 from irfuzz.campaign.corpus.testcase import CorpusEntry, Testcase
 from irfuzz.campaign.differential_strategy import NO_SHARE, Differential
@@ -76,7 +77,7 @@ class Steps(Differential):
         self.slow_runs: list[RunResult] = []
         self.adds, self.new_runs = True, False
         self._job: Any = SimpleNamespace(
-            counts=Counter(), config=Config(**config), number=0, time=lambda: (100.0, 50.0),
+            counts=Counter(), config=Config(**config), number=0, iteration=8, time=lambda: (100.0, 50.0),
             database=SimpleNamespace(programs=SimpleNamespace(whole=lambda one: b"whole")),
             targets=SimpleNamespace(
                 drop=lambda target, why: self.told.append(("dropped", target.name, why)),
@@ -118,7 +119,10 @@ class Steps(Differential):
         self._samples: Any = SimpleNamespace(give=lambda *_: None)
         self._hunt: Any = SimpleNamespace(steer=lambda one, inputs, *_: ({"x": "steered"}, "nan"))
         self._ranges, self._alone = {}, ()
-        self._seed = None
+        self._seed, self._again = None, False
+        self._stored_turns: Any = SimpleNamespace(
+            turn=lambda iteration, entries: None, begin=lambda *about: self.told.append(("stored", *about))
+        )
 
     def _asks(self, one: Program, inputs: object, targets: Sequence[Target], *, tag: str) -> list[RunResult]:
         self.told.append(("asked", *(t.name for t in targets), tag))
@@ -322,6 +326,22 @@ def test_the_first_job_begins_with_seeds(
     assert steps._seed == seed
 
 
+@pytest.mark.parametrize(("beyond", "entry", "runs"), [("", ENTRY, True), ("operator Neg", "searched", False)])
+def test_stored_programs_run_again_if_they_are_within_the_limits(beyond: str, entry: object, runs: bool) -> None:
+    steps = Steps()
+    steps._stored_turns.turn = lambda iteration, entries: ENTRY if iteration == 5 else None
+    steps._seed_turns = SimpleNamespace(turn=lambda iteration, alone: (0, 0) if iteration == 7 else None)
+    steps.steering.beyond = lambda one: beyond
+    assert steps.schedule(Choices.from_seed(1), 5) == entry
+    assert steps._job.counts[AGAIN] == runs
+    testcase = steps.mutate(ENTRY, PARENT, Choices.from_seed(1), 5)
+    assert testcase == (Testcase(0, 5, ENTRY, PARENT, PARENT) if runs else None)
+    assert steps.schedule(Choices.from_seed(1), 6) == "searched"
+    assert steps.mutate(ENTRY, PARENT, Choices.from_seed(1), 6) is None
+    assert steps.schedule(Choices.from_seed(1), 7) == "seed 0"
+    assert steps._job.counts[AGAIN] == runs
+
+
 def test_a_seed_runs_without_edits_and_a_mutant_with_its_plan() -> None:
     steps, choices = Steps(), Choices.from_seed(1)
     steps._job.number = 6
@@ -461,7 +481,8 @@ def test_how_a_job_begins(monkeypatch: pytest.MonkeyPatch, count: int, many: boo
     assert made["SlowTargets"][0][2] == 100.0
     assert made["Triage"][1]["longest"] == 10.0
     assert limits == ([] if newest == NEWEST else [newest, newest])
-    assert steps.told == [("torch:eager", ("Pass",))]
+    told = [(t.name, f"{t.name} {t.version}") for t in runner.targets]
+    assert steps.told == [("stored", told, 8, 50.0), ("torch:eager", ("Pass",))]
 
 
 def test_what_is_learnt_is_stored_now_or_now_and_then() -> None:

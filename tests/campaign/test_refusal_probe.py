@@ -12,10 +12,11 @@ import irfuzz
 from irfuzz.api.fuzz_report import FuzzReport
 from irfuzz.api.progress_update import Update
 from irfuzz.campaign.targets import refusal_probe
-from irfuzz.campaign.targets.refusal_learning import ASKED, REFUSED, RefusalMemory
+from irfuzz.campaign.targets.refusal_learning import ASKED, ENOUGH, REFUSED, RefusalMemory
 from irfuzz.campaign.targets.refusal_probe import RefusalProbe
 from irfuzz.errors import UsageError
 from irfuzz.execute.runner import Runner
+from irfuzz.ir.program import Program
 from irfuzz.mutate.drawing_limits import DrawingLimits
 
 CONVERTER = f"{Path(__file__).resolve().parents[1]}/planted_targets/small_converter.py:SmallConverter"
@@ -62,6 +63,28 @@ def test_time_ends_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
         result = RefusalProbe(runner, runner.targets, memory, limits, 28).run(0)
     assert (result.programs, result.complete) == (2, False)
     assert "its time was up" in str(result)
+
+
+def test_a_probe_begins_with_seeds_and_goes_on_until_each_operator_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refusal_probe, "TOGETHER", 2)
+    memory = RefusalMemory()
+    seeds = [Program.from_proto(relu()) for _ in range(3)]
+    tanh = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[2,3] x) => (float[2,3] y) { y = Tanh(x) }'
+    )
+    with Runner([CONVERTER]) as runner:
+        limits = DrawingLimits(ops=frozenset(OPS), refused=memory.refuses)
+        probe = RefusalProbe(runner, runner.targets, memory, limits, 28, [*seeds, Program.from_proto(tanh)])
+        told: list[int] = []
+        result = probe.run(0, told.append, longest=600)
+        (target,) = runner.targets
+    assert told[:2] == [2, 4]
+    assert len(OPS) - 1 <= result.asked <= len(OPS)
+    assert not result.complete
+    table = memory.table(target)
+    assert table.ran["operator", "Relu"] >= len(seeds)
+    assert table.refuses(("operator", "Tanh"))  # a call of it was; what the seed showed counts for nothing
+    assert table.doubt["operator", "Tanh"] == ENOUGH
 
 
 def test_a_campaign_draws_what_is_taken_and_a_second_run_knows_it(

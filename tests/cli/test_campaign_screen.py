@@ -9,6 +9,7 @@ import re
 import struct
 import sys
 import termios
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +21,15 @@ import irfuzz
 from irfuzz.api.fuzz_report import FuzzReport
 from irfuzz.api.progress_update import Update
 from irfuzz.campaign.campaign import CampaignProgress
-from irfuzz.campaign.config import Config
+from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.monitoring.campaign_figures import is_running
 from irfuzz.cli.campaign_display import continued_lines
 from irfuzz.cli.campaign_screen import NARROW, screen
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
+from irfuzz.isolate import linux
 from irfuzz.oracle.verdict import Symptom, Verdict
+from tests.campaign.running import alive, wait_until
 
 PROGRESS = CampaignProgress(
     seconds=75.0, programs=1203, programs_this_run=1000, rate=16.04, corpus=310, findings=0, suspects=7, unreplayed=0,
@@ -119,10 +123,15 @@ def test_a_continued_campaign_says_what_it_has_and_does_first() -> None:
     assert second == "first: starting the targets and reading the corpus"
 
 
+SECONDS = 3600
+"""More than a campaign in a terminal takes; on a busy machine its targets take minutes to start."""
+
 MODEL = '<ir_version: 8, opset_import: ["": 17]> g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }'
 
 
-def in_a_terminal(folder: Path, rows: int, columns: int, *words: str) -> tuple[int, str]:
+def in_a_terminal(
+    folder: Path, rows: int, columns: int, *words: str, until: Callable[[str], bool] = lambda _: False
+) -> tuple[int, str]:
     """The exit code of a campaign in a terminal of its own, and all that it wrote.
 
     Args:
@@ -130,9 +139,10 @@ def in_a_terminal(folder: Path, rows: int, columns: int, *words: str) -> tuple[i
         rows: of the terminal.
         columns: of the terminal.
         words: more flags.
+        until: Ctrl-C is typed once this is true of what it has written.
     """
     onnx.save(onnx.parser.parse_model(MODEL), folder / "relu.onnx")
-    flags = ["relu.onnx", "--targets", "onnxruntime:disabled,reference", "--jobs", "1", "--time", "300s", *words]
+    flags = ["relu.onnx", "--targets", "onnxruntime:disabled,reference", "--jobs", "1", "--time", f"{SECONDS}s", *words]
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(folder)
@@ -141,14 +151,25 @@ def in_a_terminal(folder: Path, rows: int, columns: int, *words: str) -> tuple[i
             env.pop(name, None)
         os.execve(sys.executable, [sys.executable, "-P", "-m", "irfuzz", "fuzz", *flags], env)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    before, raw = termios.tcgetattr(terminal), b""
+    before, raw, processes = termios.tcgetattr(terminal), b"", list[int]()
     try:
         while data := os.read(terminal, 1 << 16):
             raw += data
             assert termios.tcgetattr(terminal) == before, "echo and line ends stay as they are"
+            if not processes and until(raw.decode(errors="replace")):
+                assert _process_group(terminal) == child, "what is typed goes to the command"
+                processes = [child, *linux.descendants(child)]
+                os.write(terminal, b"\x03")
     except OSError:
         pass  # the terminal of a process that has ended
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), raw.decode()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert wait_until(lambda: not any(map(alive, processes))), "no job or worker stays"
+    return code, raw.decode()
+
+
+def _process_group(terminal: int) -> int:
+    """The processes to which the terminal sends SIGINT when Ctrl-C is typed."""
+    return struct.unpack("i", fcntl.ioctl(terminal, termios.TIOCGPGRP, struct.pack("i", 0)))[0]
 
 
 def frames(text: str) -> list[list[str]]:
@@ -169,6 +190,34 @@ def test_the_screen_in_a_terminal(tmp_path: Path, rows: int, columns: int) -> No
     after = text[text.rindex("\x1b[?25h") :]
     assert "─ process ─" not in after
     assert re.search(r"\d+ s, \d+ programs", after)
+
+
+def judged(text: str) -> bool:
+    """Whether the screen says that programs were judged."""
+    return bool(frames(text)) and any(re.search(r"programs +[1-9]", line) for line in frames(text)[-1])
+
+
+def test_typing_ctrl_c_ends_the_screen_and_says_what_was_found(tmp_path: Path) -> None:
+    code, text = in_a_terminal(tmp_path, 24, 80, until=judged)
+    after = text[text.rindex("\x1b[?25h") :]  # the cursor is shown again, and the last screen was removed
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+    assert "─ process ─" not in after
+    assert "Traceback" not in text
+    summary = re.search(r"stopped: (\d+) s, (\d+) programs .* findings (\d+)", after)
+    assert summary, after
+    seconds, programs, found = map(int, summary.groups())
+    assert seconds < SECONDS
+    assert programs > 0
+    assert (code == 1) == (f"exit code 1: {found} of {found} findings new" in after) == (found > 0)
+    assert code in (0, 1)
+    assert not is_running(Layout(tmp_path / "irfuzz-out"))
+
+
+def test_typing_ctrl_c_before_a_program_was_judged_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    code, text = in_a_terminal(tmp_path, 24, 80, until=lambda text: "reading models" in text or bool(frames(text)))
+    assert code in (0, 130)
+    assert "Traceback" not in text
+    assert text.count("\x1b[?25h") >= text.count("\x1b[?25l")  # the cursor is shown again
 
 
 def test_a_second_run_plans_no_inputs_again(tmp_path: Path) -> None:

@@ -36,12 +36,13 @@ def test_traits_of_a_program() -> None:
     assert (WHOLE, ("opset", 17)) in found
     shown = {feature for _, feature in found}
     assert {("computed", "Add", 1), ("rank", "Add", 0, 2), ("attr", "LeakyRelu", "alpha", 0.5)} <= shown
-    assert ("empty", "Add") not in shown
-    assert ("open", "Add") not in shown
+    assert ("input", FLOAT) in shown
+    assert not {("empty", "Add"), ("open", "Add"), ("constants",)} & shown
     constant = program("g (float[N] x) => (float[N] y) { c = Constant<value_float = 2.0>() y = Mul(x, c) }")
     shown = {feature for _, feature in traits(constant)}
     assert ("open", "Mul") in shown
     assert ("computed", "Mul", 1) not in shown
+    assert ("constants",) in shown
     assert not any("Constant" in feature for feature in shown)
 
 

@@ -280,6 +280,11 @@ class Corpus:
         return 1 + len(self._entries) // CROWD
 
     @property
+    def entries(self) -> Sequence[CorpusEntry]:
+        """All programs, in the order in which they came; not to be changed."""
+        return self._entries
+
+    @property
     def seed_count(self) -> int:
         """How many of the programs are seeds."""
         return len(self._seeds)

@@ -28,14 +28,15 @@ def campaign_figures(out: Path) -> CampaignSummary:
     """What the page of a campaign says besides its findings.
 
     Args:
-        out: folder of the campaign, which may be running. Without a database in it only its name is known.
+        out: folder of the campaign, which may be running. Without a database in it only its name is known, and whether
+            one is about to begin.
 
     Raises:
         UsageError: the database cannot be read, or another version of irfuzz wrote it.
     """
     layout = Layout(out)
     if not layout.database.is_file():
-        return CampaignSummary(out.resolve().name)
+        return CampaignSummary(out.resolve().name, running=is_running(layout))
     database = Database(layout.database)
     try:
         rows = curve_of(database)

@@ -27,7 +27,7 @@ LEFT_OUT = "seeds beyond the limits"
 """Name of a count: seeds that were not run as they are."""
 
 TELL = 5.0
-"""Seconds between two times that a job stores what it learnt."""
+"""Seconds between two times that a job stores what it learnt, and that it reads what others did."""
 
 
 def limits_of(config: Config, memory: RefusalMemory | None = None) -> DrawingLimits:
@@ -69,8 +69,9 @@ class DrawnCalls:
 
     def __init__(self, config: Config) -> None:
         self._memory = RefusalMemory() if config.learn else None
+        self._beside = config.jobs > 1
         self.limits = limits_of(config, self._memory)
-        self._told = 0.0
+        self._told = self._heard = 0.0
 
     def begin(self, database: Database, targets: Sequence[Target]) -> None:
         """Go on from what the campaign has learnt.
@@ -80,8 +81,10 @@ class DrawnCalls:
             targets: that started; ``learnt_of`` says which of them have to take what is drawn.
         """
         if self._memory is not None:
+            self._database = database
             self._memory.absorb(recalled(database).state())
             self._memory.test(learnt_of(targets))
+            self._heard = time.monotonic()
 
     def decide(self, choices: Choices) -> None:
         """Whether the next program is one of the few that are drawn as if nothing had been refused.
@@ -106,8 +109,17 @@ class DrawnCalls:
         return self._memory is not None and self._memory.saw(program, runs, counts)
 
     def settle(self) -> bool:
-        """Learn from what was seen, at a time that does not depend on how programs travel; whether limits moved."""
-        return self._memory is not None and self._memory.settle()
+        """Learn from what was seen, at a time that does not depend on how programs travel; whether limits moved.
+
+        Now and then what other jobs have learnt is learnt, too: each of them would have to be refused the same.
+        """
+        if self._memory is None:
+            return False
+        heard = self._beside and time.monotonic() - self._heard > TELL
+        if heard:
+            self._heard = time.monotonic()
+            self._memory.absorb(recalled(self._database).state())
+        return self._memory.settle() or heard
 
     def tell(self, database: Database, number: int, *, now: bool = False) -> None:
         """Store what was learnt, now and then or ``now``.

@@ -1,6 +1,11 @@
-"""Asks targets, before a campaign runs, for what they refuse: one call of each operator, then of each element type.
+"""Asks targets, before a campaign runs, what they refuse: seeds, a call of each operator, then of each element type.
 
-What is drawn depends on the answers and on nothing else, so two probes of one target are alike unless time ends one.
+Between the first two, opsets and element types are asked about for some operators of seeds: most programs are refused
+for these if they are not known.
+
+What is drawn depends on the answers and on nothing else, so two probes of one target are alike unless time ends one. On
+a slow machine a share of a short campaign's time is a handful of programs, which teach next to nothing; so until each
+operator was asked for once, a longer limit holds.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import onnx_ir as ir
@@ -21,6 +26,7 @@ from irfuzz.campaign.targets.refusal_learning import learnt_of
 from irfuzz.choices import Choices
 from irfuzz.errors import Unsupported
 from irfuzz.execute.request_batching import Task
+from irfuzz.execute.run_types import Exit
 from irfuzz.execute.runner import Runner
 from irfuzz.generate.drawn_call_programs import drawn_call
 from irfuzz.generate.input_values import make_inputs
@@ -52,6 +58,12 @@ USUAL, OF_RANK, OTHERS, OF_TYPE, OF_OPSET = 8, 2, 4, 3, 2
 """Calls of an operator on its most usual element type, and those of them of one rank; types that are tried once if none
 of these ran; calls on each of its types if one did; and calls of an operator that ran at each other opset.
 """
+
+SEEDS, SEED_NODES = 50, 100
+"""Seeds that are run first, the smallest ones, and nodes of the largest of them: what they have is likely taken."""
+
+FEW = 2
+"""Operators that seeds showed to run of which calls at other opsets, and of other element types, come next."""
 
 DRAWS = 3
 """Times as many calls are drawn as are asked for: those run that show another rank, or nothing else that is refused."""
@@ -98,33 +110,47 @@ class RefusalProbe:
         memory: learns.
         limits: of what is drawn; obey the memory.
         opset: newest that the targets take.
+        seeds: of the campaign.
     """
 
     def __init__(
-        self, runner: Runner, targets: Sequence[Target], memory: RefusalMemory, limits: DrawingLimits, opset: int
+        self,
+        runner: Runner,
+        targets: Sequence[Target],
+        memory: RefusalMemory,
+        limits: DrawingLimits,
+        opset: int,
+        seeds: Sequence[Program] = (),
     ) -> None:
         self._runner = runner
         self._targets = targets
         self._memory = memory
         self._limits = limits
         self._newest = opset
-        self._until = 0.0
+        small = sorted((p for p in seeds if len(p.nodes()) <= SEED_NODES), key=lambda p: len(p.nodes()))
+        self._seeds = small[:SEEDS]
+        self._until = self._longest = 0.0
+        self._all_asked = False
         self._seen = FeatureCounts()
         self._context = Context(load_specs(), Steered(self._seen, limits))
         self._asked: set[str] = set()
         self._programs = self._refused = 0
         memory.test(targets)
 
-    def run(self, seconds: float, say: Callable[[int], None] = lambda _: None) -> ProbeResult:
+    def run(self, seconds: float, say: Callable[[int], None] = lambda _: None, *, longest: float = 0.0) -> ProbeResult:
         """Ask until all is asked, or the time is up.
 
         Args:
             seconds: at most; what is known by then is learnt.
             say: told after each batch how many programs have run.
+            longest: seconds instead, if it is more, until each operator was asked for once.
         """
-        self._until = time.monotonic() + seconds
-        for programs in self._batches():
-            self._ask(programs)
+        began = time.monotonic()
+        self._until, self._longest = began + seconds, began + max(seconds, longest)
+        seeds = ((programs, True) for programs in _together(self._seeds))
+        calls = ((programs, False) for programs in self._batches())
+        for programs, given in chain(seeds, calls):
+            self._ask(programs, runs_only=given)  # what a seed gets for inputs may be what no target takes
             say(self._programs)
             if self._over():
                 break
@@ -132,21 +158,38 @@ class RefusalProbe:
         return ProbeResult(self._programs, self._refused, len(self._asked), taken, not self._over())
 
     def _over(self) -> bool:
-        return time.monotonic() > self._until
+        return time.monotonic() > (self._until if self._all_asked else self._longest)
 
     def _batches(self) -> Iterator[Sequence[Program]]:
         """Programs to run together; what was learnt from those before decides on the next."""
+        yield from _together(self._of_the_whole())
         for opset in (o for o in OPSETS if o <= self._newest):
             specs = self._specs(opset)
-            known = [(spec, starts) for spec, starts in specs if self._ran(spec.op)]
+            known = [(spec, starts) for spec, starts in specs if spec.op in self._asked and self._ran(spec.op)]
             yield from _together(p for spec, starts in known for p in self._taken(opset, spec, starts[0], OF_OPSET))
             if not known or self._ran_at(opset):
                 specs = [(spec, starts) for spec, starts in specs if not known or spec.op not in self._asked]
                 yield from self._operators(opset, specs)
         yield from self._rehearsal()
 
+    def _of_the_whole(self) -> Iterator[Program]:
+        """Calls of a few operators that seeds showed to run, at each opset, then of each element type."""
+        ops = {str(f[1]) for t in self._targets for f in self._memory.table(t).ran if f[0] == "operator"}
+        within = sorted(ops if self._limits.ops is None else ops & self._limits.ops)
+        chosen = [op for op in within if self._ran(op) and _drawable(op, OPSETS[0])][:FEW]
+        for opset in OPSETS:
+            for op in chosen if opset <= self._newest else ():
+                spec = _drawable(op, opset)
+                starts = [] if spec is None else _starts(spec, opset)
+                for start in starts if self._ran_at(opset) else starts[:1]:
+                    program = drawn_call(self._context, opset, spec, start, f"support/{opset}/{op}/{start[1].name}")
+                    yield from [] if program is None else [program]
+
     def _operators(self, opset: int, specs: list[tuple[OpSpec, list[Start]]]) -> Iterator[Sequence[Program]]:
-        """Calls of all operators, then of those that ran on all element types."""
+        """Calls of all operators, one each and then more, then of those that ran on all element types."""
+        calls = (self._call(opset, spec, starts[0], 0) for spec, starts in specs)
+        yield from _together(program for program in calls if program is not None)
+        self._all_asked = True
         yield from _together(p for spec, starts in specs for p in self._of_ranks(opset, spec, starts[0]))
         silent = [(spec, starts) for spec, starts in specs if not self._ran(spec.op)]
         others = ((spec, start) for spec, starts in silent for start in starts[1 : 1 + OTHERS])
@@ -155,9 +198,9 @@ class RefusalProbe:
         yield from _together(p for spec, start in types for p in self._taken(opset, spec, start, OF_TYPE))
 
     def _of_ranks(self, opset: int, spec: OpSpec, start: Start) -> Iterator[Program]:
-        """Calls whose first inputs have as many ranks as can be drawn."""
+        """Calls behind the first one whose first inputs have as many ranks as can be drawn."""
         found: Counter[int | None] = Counter()
-        for program in self._drawn(opset, spec, start, USUAL * DRAWS):
+        for program in self._drawn(opset, spec, start, USUAL * DRAWS, behind=1):
             fact = program.tensor(program.graph.inputs[0])
             rank = None if fact is None else fact.rank
             if found[rank] < OF_RANK and found.total() < USUAL:
@@ -177,8 +220,7 @@ class RefusalProbe:
         """Operators, each with the element types of its first input, the most usual first."""
         found: list[tuple[OpSpec, list[Start]]] = []
         for spec in load_specs().overlaid(opset):
-            starts = [s for s in starts_of(spec, opset) if s[0] == 0] if "random" not in spec.traits else []
-            starts.sort(key=lambda s: (s[1] is not ir.DataType.FLOAT, -s[2]))
+            starts = _starts(spec, opset) if "random" not in spec.traits else []
             if starts and (self._limits.ops is None or spec.op in self._limits.ops):
                 found.append((spec, starts))
         return found
@@ -189,8 +231,8 @@ class RefusalProbe:
     def _ran_at(self, opset: int) -> bool:
         return all(("opset", opset) in self._memory.table(target).ran for target in self._targets)
 
-    def _drawn(self, opset: int, spec: OpSpec, start: Start, draws: int) -> Iterator[Program]:
-        calls = (self._call(opset, spec, start, number) for number in range(draws))
+    def _drawn(self, opset: int, spec: OpSpec, start: Start, draws: int, behind: int = 0) -> Iterator[Program]:
+        calls = (self._call(opset, spec, start, number) for number in range(behind, draws))
         yield from (program for program in calls if program is not None)
 
     def _call(self, opset: int, spec: OpSpec, start: Start, number: int) -> Program | None:
@@ -220,8 +262,8 @@ class RefusalProbe:
                     found.append(mutant.program)
             yield found
 
-    def _ask(self, programs: Sequence[Program]) -> None:
-        """Run some programs, and learn from them."""
+    def _ask(self, programs: Sequence[Program], *, runs_only: bool) -> None:
+        """Run some programs, and learn from them; from refusals, too, unless told otherwise."""
         tasks: list[Task] = []
         for program in programs:
             try:
@@ -230,13 +272,19 @@ class RefusalProbe:
                 continue
         for task, results in zip(tasks, self._runner.run_all(tasks), strict=True):
             assert isinstance(task.program, Program)
-            self._refused += self._memory.saw(task.program, results)
+            told = [result for result in results if result.exit is Exit.OK] if runs_only else results
+            self._refused += self._memory.saw(task.program, told)
         self._programs += len(tasks)
         self._memory.settle()
 
 
 def probe_targets(
-    database: Database, config: Config, targets: Sequence[Target], seconds: float, say: Callable[[int], None]
+    database: Database,
+    config: Config,
+    targets: Sequence[Target],
+    seeds: Sequence[Program],
+    seconds: tuple[float, float],
+    say: Callable[[int], None],
 ) -> ProbeResult | None:
     """Ask the targets that have to take what a campaign draws, and store what they refuse; jobs begin with that.
 
@@ -244,7 +292,8 @@ def probe_targets(
         database: of the campaign.
         config: of the campaign.
         targets: all of them; ``learnt_of`` says which are asked.
-        seconds: at most.
+        seeds: of the campaign.
+        seconds: at most, and at most until each operator was asked for once.
         say: told how many programs have run.
 
     Returns:
@@ -260,11 +309,23 @@ def probe_targets(
         if json.loads(database.settings().get(PROBED) or "[]") == names:
             return None
         newest = newest_for((t.opset, t.ir) for t in runner.targets)
-        probe = RefusalProbe(runner, runner.targets, memory, limits_of(config, memory), newest)
-        result = probe.run(seconds, say)
+        probe = RefusalProbe(runner, runner.targets, memory, limits_of(config, memory), newest, seeds)
+        result = probe.run(seconds[0], say, longest=seconds[1])
     database.set(REFUSALS, json.dumps(memory.state(), separators=(",", ":")))
     database.set(PROBED, json.dumps(names if result.complete else []))
     return result
+
+
+def _drawable(op: str, opset: int) -> OpSpec | None:
+    """An operator of the default domain of which calls are drawn."""
+    spec = load_specs().get(op, opset)
+    return spec if spec is not None and spec.is_sampled and spec.is_dense else None
+
+
+def _starts(spec: OpSpec, opset: int) -> list[Start]:
+    """Element types of an operator's first input, the most usual first."""
+    starts = [start for start in starts_of(spec, opset) if start[0] == 0]
+    return sorted(starts, key=lambda start: (start[1] is not ir.DataType.FLOAT, -start[2]))
 
 
 def _together(programs: Iterable[Program]) -> Iterator[Sequence[Program]]:

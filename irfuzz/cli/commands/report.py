@@ -35,7 +35,10 @@ def arguments(parser: Parser) -> None:
         "-o", "--out", metavar="FOLDER", type=place, required=True,
         help="Folder of the pages, made if it is missing; index.html in it is the one to open.",
     )  # fmt: skip
-    add("--follow", action="store_true", help="Write the pages anew every 20 s until the campaign ends.")
+    add(
+        "--follow", action="store_true",
+        help="Write the pages anew every 20 s until the campaign ends; one that has not begun is waited for once.",
+    )  # fmt: skip
     add("--json", action="store_true", help="Print JSON.")
 
 
@@ -50,8 +53,11 @@ def run(args: argparse.Namespace) -> int:
 
     writable_folder(args.out, "-o")
     written = write()
-    while args.follow and written.running:
-        say(f"{written.index}: {written.pages} findings; written again in {REFRESH_SECONDS} s")
+    waited = False
+    while args.follow and (written.running or not waited):
+        state = "" if written.running else "no campaign runs there yet; "
+        say(f"{written.index}: {state}{written.pages} findings; written again in {REFRESH_SECONDS} s")
+        waited = True
         time.sleep(REFRESH_SECONDS)
         written = write()
     if args.json:

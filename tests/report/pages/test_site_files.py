@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from irfuzz.api.campaign_site import write_campaign_site
 from irfuzz.campaign.config import Layout
 from irfuzz.campaign.monitoring.campaign_figures import campaign_figures, is_running
 from irfuzz.campaign.output_folder_lock import OutputFolder
+from irfuzz.cli.commands import report
 from irfuzz.cli.main import main
 from irfuzz.errors import UsageError
 from irfuzz.findings.codec import read_folder, row_of
@@ -18,6 +21,7 @@ from irfuzz.report.command_reports.finding_list import entries
 from irfuzz.report.finding_folder_writer import VALUES, write_bundle
 from irfuzz.report.pages.finding_page import blamed_values, finding_page, read_values, verdict_of
 from irfuzz.report.pages.index_page import CampaignSummary
+from irfuzz.report.pages.page_frame import REFRESH_SECONDS
 from irfuzz.report.pages.site_files import write_site
 from irfuzz.store.database import Database
 from tests.report.pages.conftest import finding
@@ -62,6 +66,52 @@ def test_a_campaign_runs_while_its_folder_is_held(tmp_path: Path) -> None:
     assert is_running(layout)
     held.close()
     assert not is_running(layout)
+
+
+def test_a_campaign_that_has_nothing_yet_runs_too(tmp_path: Path) -> None:
+    held = OutputFolder(tmp_path / "c")
+    assert campaign_figures(tmp_path / "c").running
+    held.close()
+    assert not campaign_figures(tmp_path / "c").running
+
+
+def test_a_look_at_a_folder_keeps_no_campaign_out(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "c")
+    OutputFolder(layout.out).close()
+    with layout.lock().open() as look:
+        fcntl.flock(look, fcntl.LOCK_SH)
+        threading.Timer(0.1, fcntl.flock, [look, fcntl.LOCK_UN]).start()
+        OutputFolder(layout.out).close()
+        held = OutputFolder(layout.out)
+        with pytest.raises(UsageError, match="another irfuzz process"):
+            OutputFolder(layout.out)
+        held.close()
+
+
+@pytest.mark.parametrize(
+    ("runs", "written"), [((True, False), 3), ((True, True, False), 4), ((False,), 2)], ids=["late", "longer", "never"]
+)
+def test_pages_follow_a_campaign_that_begins_late(
+    campaign: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: tuple[bool], written: int
+) -> None:
+    held: list[OutputFolder] = []
+    left = [*runs]
+
+    def wait(seconds: float) -> None:  # what is a campaign meanwhile
+        assert seconds == REFRESH_SECONDS
+        while held:
+            held.pop().close()
+        if left.pop(0):
+            held.append(OutputFolder(campaign))
+
+    monkeypatch.setattr(report.time, "sleep", wait)
+    assert main(["report", str(campaign), "-o", str(campaign.parent / "site"), "--follow", "--json"]) == 0
+    told = capsys.readouterr()
+    assert told.err.count("written again in") == written - 1
+    assert told.err.count("no campaign runs there yet") == 1
+    assert json.loads(told.out)["running"] is False
+    assert not left
+    assert not held
 
 
 def test_a_site_has_an_index_and_a_page_for_each_finding(campaign: Path, tmp_path: Path) -> None:
