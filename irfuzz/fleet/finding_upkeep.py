@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, select, update
@@ -98,7 +99,7 @@ def _ask(place: WorkPlace, signature: str, version: str | None) -> WorkResult:
     if found is None:
         return GONE
     finding, folder = found
-    before = _releases_before(place, finding)
+    before = _releases_before(place, finding, asks_index=version is None)
     answers = answers_of_installed(folder, version, before=before, timeout=place.request.timeout)
     with place.store.transaction() as connection:
         if not _is_there(connection, signature):
@@ -111,18 +112,19 @@ def _word(answer: VersionAnswer) -> str:
     return {True: "shows", False: "does not show", None: "cannot be told"}[answer.shows]
 
 
-def _releases_before(place: WorkPlace, finding: Finding) -> dict[str, str]:
-    """The release before each of the blamed component: by the index, without one by what the fleet follows."""
+def _releases_before(place: WorkPlace, finding: Finding, *, asks_index: bool) -> dict[str, str]:
+    """The release before each of the blamed component: by what the fleet follows, and by the index."""
     distribution = distribution_of(resolve([finding.verdict.target])[0])
-    try:
-        every = releases(distribution)
-        return dict(zip(every, ("", *every), strict=False))
-    except UsageError:
-        query = select(FOLLOWED_RELEASE).where(
-            FOLLOWED_RELEASE.c.distribution == distribution, FOLLOWED_RELEASE.c.previous != ""
-        )
-        with place.store.transaction() as connection:
-            return {row.version: row.previous for row in connection.execute(query)}
+    query = select(FOLLOWED_RELEASE).where(
+        FOLLOWED_RELEASE.c.distribution == distribution, FOLLOWED_RELEASE.c.previous != ""
+    )
+    with place.store.transaction() as connection:
+        known = {row.version: row.previous for row in connection.execute(query)}
+    if asks_index:
+        with suppress(UsageError):  # without a network it is known of fewer releases
+            every = releases(distribution)
+            known |= dict(zip(every, ("", *every), strict=False))
+    return known
 
 
 def _written(place: WorkPlace, signature: str) -> tuple[Finding, Path] | None:

@@ -32,18 +32,26 @@ WORKS: Mapping[str, Callable[[WorkPlace], WorkResult]] = {
 def main() -> int:
     """Read the request, do the work and write the result; 0 unless a fault of irfuzz's own ends it."""
     request = WorkRequest.from_text(sys.stdin.read())
+    do(request).write(Path(request.scratch))
+    return 0
+
+
+def do(request: WorkRequest) -> WorkResult:
+    """Do work in this process; what is wrong with it is told in one line.
+
+    Args:
+        request: its ``scratch`` is a folder of this work alone.
+    """
     try:
         store = StoreConnection(request.store)
         try:
-            result = WORKS[request.kind](WorkPlace(request, store, SharedBlobs(request.blobs)))
+            return WORKS[request.kind](WorkPlace(request, store, SharedBlobs(request.blobs)))
         finally:
             store.close()
     except StoreUnreachable as error:
-        result = WorkResult(_line(error), failed=True)
+        return WorkResult(_line(error), failed=True)
     except (IrfuzzError, OSError) as error:
-        result = WorkResult(f"cannot be done here: {_line(error)}", failed=True)
-    result.write(Path(request.scratch))
-    return 0
+        return WorkResult(f"cannot be done here: {_line(error)}", failed=True)
 
 
 def _line(error: Exception) -> str:

@@ -37,9 +37,6 @@ AWAY = 600.0
 PART = 500
 """Programs in one part of the corpus that is replayed: some minutes."""
 
-LEAST_PARTS = 4
-"""Parts of a small corpus, so that several machines share it."""
-
 
 class ReleaseState(StrEnum):
     """How far a release is followed."""
@@ -143,10 +140,8 @@ def follow(place: WorkPlace) -> WorkResult:
         told, away = str(error).partition(";")[0], True
     with place.store.transaction() as connection:
         waiting = followed_releases(connection, distribution)
-    words = [told] if told else []
-    for release in waiting:
-        if release.state in (ReleaseState.FOUND, ReleaseState.FAILED):
-            words.append(_make_ready(place, release))
+    waiting = [one for one in waiting if one.state in (ReleaseState.FOUND, ReleaseState.FAILED)]
+    words = [*([told] if told else []), *(_make_ready(place, release) for release in waiting)]
     return WorkResult("; ".join(words) or "nothing new", again_in=min(every, AWAY) if away else every)
 
 
@@ -239,7 +234,7 @@ def _offer_replay(store: StoreConnection, connection: Connection, release: Follo
     if not older:
         return 0
     query = select(func.count()).select_from(SHARED_PROGRAM).where(SHARED_PROGRAM.c.dropped == 0)
-    parts = max(LEAST_PARTS, connection.execute(query).scalar_one() // PART)
+    parts = 1 + connection.execute(query).scalar_one() // PART
     needs = compares(release.distribution, release.version, older[-1])
     for part in range(parts):
         item = replay_item(release.distribution, release.version, older[-1], part, parts)

@@ -177,9 +177,7 @@ def test_a_night_begins_at_two_by_the_clock_of_the_database(now: float, hours: i
     assert next_night(now) == hours * 3600
 
 
-def test_by_hand(
-    store: StoreConnection, store_url: str, given: Member, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_by_hand(store: StoreConnection, store_url: str, given: Member, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("fleet", "distil", "--store", store_url, "--blobs", str(given._made[1].place))
     assert main([*words, "--dry-run"]) == 0
     assert "1 would be dropped" in capsys.readouterr().out

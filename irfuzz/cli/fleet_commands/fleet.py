@@ -48,7 +48,7 @@ def arguments(parser: Parser) -> None:
     add("--dry-run", action="store_true", help="With distil: say what would be dropped, and change nothing.")
     add(
         "--retain", metavar="TIME", type=duration,
-        help="With distil: how long dropped programs stay in the store, from now on. Default: 7d, or what was said last.",
+        help="With distil: how long dropped programs stay in the store, from now on. Default: 7d, or the last said.",
     )  # fmt: skip
     add("--json", action="store_true", help="Print JSON.")
 
