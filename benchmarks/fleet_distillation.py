@@ -26,9 +26,9 @@ from sqlalchemy import select
 from benchmarks.postgres_server import PostgresServer
 from irfuzz.campaign.corpus.feature_holders import CHEAPER
 from irfuzz.fleet.agent_registry import register
-from irfuzz.fleet.corpus_distillation import distil
 from irfuzz.fleet.fleet_schema import SHARED_PROGRAM
 from irfuzz.fleet.store_connection import StoreConnection
+from irfuzz.fleet.upkeep.corpus_distillation import distil
 
 AGENTS = 8
 """That have made the programs."""

@@ -39,13 +39,13 @@ from irfuzz.fleet.agent_registry import join, register
 from irfuzz.fleet.finding_exchange import shared_findings
 from irfuzz.fleet.fleet_schema import LEASE
 from irfuzz.fleet.fleet_status import fleet_status
-from irfuzz.fleet.leased_work import do
 from irfuzz.fleet.program_exchange import give_seeds
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.shared_work import WorkSetting
 from irfuzz.fleet.store_connection import StoreConnection
 from irfuzz.fleet.synchronisation import FolderSync
-from irfuzz.fleet.work_request import WorkRequest, WorkResult
+from irfuzz.fleet.upkeep.leased_work import do
+from irfuzz.fleet.upkeep.work_request import WorkRequest, WorkResult
 from irfuzz.frontends.onnx_file import load_seed
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits

@@ -21,7 +21,6 @@ from irfuzz.campaign.corpus.program_corpus import Corpus
 from irfuzz.errors import UsageError
 from irfuzz.execute.large_model_limits import memory_for
 from irfuzz.execute.run_types import Target
-from irfuzz.fleet.agent_abilities import FUZZ, WORK
 from irfuzz.fleet.agent_registry import (
     BLOBS_AT,
     AgentState,
@@ -31,11 +30,12 @@ from irfuzz.fleet.agent_registry import (
     register,
 )
 from irfuzz.fleet.program_exchange import ProgramIntake
-from irfuzz.fleet.release_following import LOOK
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.shared_work import WorkSetting
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
 from irfuzz.fleet.synchronisation import EVERY, FolderSync, SyncThread
+from irfuzz.fleet.upkeep.agent_abilities import FUZZ, WORK
+from irfuzz.fleet.upkeep.release_following import LOOK
 from irfuzz.store.database import Database
 from irfuzz.store.taken_programs import taken_after
 

@@ -19,7 +19,7 @@ from irfuzz.fleet.fleet_schema import AGENT, FEATURE, INTAKE, LEASE, SHARED_PROG
 from irfuzz.fleet.lease_table import LeaseKind
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
-from irfuzz.fleet.work_status import WorkStatus, work_status
+from irfuzz.fleet.upkeep.work_status import WorkStatus, work_status
 from irfuzz.report.affected_versions_text import where_text
 from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.store.database import Status

@@ -17,17 +17,17 @@ from sqlalchemy import Connection, select
 from irfuzz.errors import IrfuzzError, UsageError
 from irfuzz.execute.target_table import resolve
 from irfuzz.findings.codec import finding_of
-from irfuzz.fleet.agent_abilities import WORK, abilities, bisects, environments_stamp, has_release
 from irfuzz.fleet.blob_sweep import sweep_blobs
-from irfuzz.fleet.corpus_distillation import distil, next_night, remove_dropped
 from irfuzz.fleet.finding_exchange import shared_findings, with_bytes
 from irfuzz.fleet.fleet_schema import store_time
 from irfuzz.fleet.lease_table import LeaseKind, WorkLease, end_lease, fail_lease, offer, renew_lease, take_lease
-from irfuzz.fleet.release_following import INSTALL, LOOK, ReleaseState, followed_releases, offer_looks
 from irfuzz.fleet.shared_blobs import GRACE, SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
-from irfuzz.fleet.work_process import WorkProcess
-from irfuzz.fleet.work_request import WorkRequest, WorkResult
+from irfuzz.fleet.upkeep.agent_abilities import WORK, abilities, bisects, environments_stamp, has_release
+from irfuzz.fleet.upkeep.corpus_distillation import distil, next_night, remove_dropped
+from irfuzz.fleet.upkeep.release_following import INSTALL, LOOK, ReleaseState, followed_releases, offer_looks
+from irfuzz.fleet.upkeep.work_process import WorkProcess
+from irfuzz.fleet.upkeep.work_request import WorkRequest, WorkResult
 from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.report.script_replay import run_repro
 from irfuzz.store.database import FindingRow, Status

@@ -11,8 +11,17 @@ import pytest
 from irfuzz.cli.main import main
 from irfuzz.errors import UsageError
 from irfuzz.execute.versions import environments
-from irfuzz.fleet.agent_abilities import WORK, abilities, bisects, compares, follows, has_release, read_work, shows
-from irfuzz.fleet.release_following import distribution_to_follow
+from irfuzz.fleet.upkeep.agent_abilities import (
+    WORK,
+    abilities,
+    bisects,
+    compares,
+    follows,
+    has_release,
+    read_work,
+    shows,
+)
+from irfuzz.fleet.upkeep.release_following import distribution_to_follow
 from tests.execute.other_python import put
 
 pytestmark = pytest.mark.unit

@@ -14,12 +14,12 @@ from sqlalchemy import select, update
 from irfuzz.campaign.corpus.minimisation import not_needed
 from irfuzz.campaign.corpus.testcase import CorpusEntry
 from irfuzz.cli.main import main
-from irfuzz.fleet import corpus_distillation
 from irfuzz.fleet.blob_sweep import missing_blobs, named_blobs, sweep_blobs
-from irfuzz.fleet.corpus_distillation import DAY, RETENTION, distil, next_night, remove_dropped
 from irfuzz.fleet.fleet_schema import SHARED_PROGRAM, store_time
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
+from irfuzz.fleet.upkeep import corpus_distillation
+from irfuzz.fleet.upkeep.corpus_distillation import DAY, RETENTION, distil, next_night, remove_dropped
 from irfuzz.store.taken_programs import vectors_of
 from tests.fleet.made import add_mutants, add_seed, mutants, news, seed
 from tests.fleet.test_program_exchange import Member

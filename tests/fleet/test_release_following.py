@@ -9,15 +9,15 @@ import pytest
 from sqlalchemy import select
 
 from irfuzz.errors import UsageError
-from irfuzz.fleet import release_following
-from irfuzz.fleet.agent_abilities import compares, follows, shows
 from irfuzz.fleet.fleet_schema import LEASE
 from irfuzz.fleet.fleet_status import fleet_status
 from irfuzz.fleet.lease_table import LeaseKind, end_lease, take_lease
-from irfuzz.fleet.release_following import AWAY, LOOK_EVERY, follow, offer_looks
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
-from irfuzz.fleet.work_request import WorkPlace, WorkRequest
+from irfuzz.fleet.upkeep import release_following
+from irfuzz.fleet.upkeep.agent_abilities import compares, follows, shows
+from irfuzz.fleet.upkeep.release_following import AWAY, LOOK_EVERY, follow, offer_looks
+from irfuzz.fleet.upkeep.work_request import WorkPlace, WorkRequest
 from tests.fleet.made import add_mutants, add_seed, finding
 from tests.fleet.test_program_exchange import Member
 

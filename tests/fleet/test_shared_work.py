@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import select, update
 
 from irfuzz.fleet import shared_work
-from irfuzz.fleet.agent_abilities import WORK
 from irfuzz.fleet.fleet_schema import LEASE, store_time
 from irfuzz.fleet.fleet_status import fleet_status
 from irfuzz.fleet.lease_table import (
@@ -22,11 +21,12 @@ from irfuzz.fleet.lease_table import (
     renew_lease,
     take_lease,
 )
-from irfuzz.fleet.release_following import INSTALL, FollowedRelease, ReleaseState, _store
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.shared_work import AGAIN_SECONDS, CORPUS, SharedWork, WorkSetting
 from irfuzz.fleet.store_connection import StoreConnection
-from irfuzz.fleet.work_request import WorkRequest, WorkResult
+from irfuzz.fleet.upkeep.agent_abilities import WORK
+from irfuzz.fleet.upkeep.release_following import INSTALL, FollowedRelease, ReleaseState, _store
+from irfuzz.fleet.upkeep.work_request import WorkRequest, WorkResult
 from irfuzz.store.database import Status
 from tests.fleet.made import finding
 

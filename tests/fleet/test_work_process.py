@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.fleet import work_process
 from irfuzz.fleet.lease_table import LeaseKind
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
-from irfuzz.fleet.work_process import WorkProcess
-from irfuzz.fleet.work_request import WorkRequest, WorkResult
+from irfuzz.fleet.upkeep import work_process
+from irfuzz.fleet.upkeep.work_process import WorkProcess
+from irfuzz.fleet.upkeep.work_request import WorkRequest, WorkResult
 
 
 def request_of(url: str, path: Path, kind: str) -> WorkRequest:

@@ -75,8 +75,8 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from irfuzz.api.fuzz import FuzzOptions
     from irfuzz.fleet.agent import AgentOptions, run_agent
-    from irfuzz.fleet.agent_abilities import read_work
-    from irfuzz.fleet.release_following import distribution_to_follow
+    from irfuzz.fleet.upkeep.agent_abilities import read_work
+    from irfuzz.fleet.upkeep.release_following import distribution_to_follow
 
     fuzz = FuzzOptions(
         seed=args.seed, jobs=args.jobs, max_nodes=args.max_nodes, every=args.every, timeout=args.timeout,

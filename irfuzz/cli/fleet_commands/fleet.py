@@ -136,7 +136,7 @@ def _distil(args: argparse.Namespace, store: StoreConnection) -> None:
 
     from irfuzz.fleet.agent import shared_blobs
     from irfuzz.fleet.blob_sweep import sweep_blobs
-    from irfuzz.fleet.corpus_distillation import RETENTION, distil
+    from irfuzz.fleet.upkeep.corpus_distillation import RETENTION, distil
 
     blobs = None if args.dry_run else shared_blobs(store, args.blobs)
     if args.retain is not None and not args.dry_run:

@@ -17,7 +17,7 @@ from irfuzz.campaign.stored_findings.archive import KNOWN, NEW, REPEATED, Campai
 from irfuzz.errors import InternalError, InvalidProgram, Unsupported, UsageError
 from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
-from irfuzz.execute.target_table import resolve
+from irfuzz.execute.target_table import adapter_of, resolve
 from irfuzz.execute.versions.releases import ensure, few_variants, variants_in
 from irfuzz.findings.confirming_targets import heard, jury
 from irfuzz.findings.failing_case import FailingCase
@@ -29,8 +29,8 @@ from irfuzz.fleet.agent_registry import JOB_RANGE
 from irfuzz.fleet.fleet_schema import SHARED_PROGRAM
 from irfuzz.fleet.program_exchange import trace_text_of
 from irfuzz.fleet.program_replay import StoredSeeds
-from irfuzz.fleet.release_following import components_of, followed_releases, replay_of
-from irfuzz.fleet.work_request import WorkPlace, WorkResult
+from irfuzz.fleet.upkeep.release_following import components_of, followed_releases, replay_of
+from irfuzz.fleet.upkeep.work_request import WorkPlace, WorkResult
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.isolate import Limits
 from irfuzz.mutate.mutation_trace import Trace
@@ -92,15 +92,22 @@ class _Looked:
 
 
 def _compared(place: WorkPlace, distribution: str, new: str, old: str) -> _Compared:
+    own = resolve(place.request.targets)
     components = components_of(distribution)
+    components = components & {t.component for t in own} or components  # onnx alone brings a dozen tools
     few = [t for name in sorted(components) for t in _few(name)]
     if not few:
         raise UsageError(f"no target of {distribution} can be run here to be compared")
     both = [variants_in(few, ensure(distribution, version, lambda text: None)) for version in (new, old)]
-    others = [t for t in resolve(place.request.targets) if t.component not in components and not t.slow]
+    others = [t for t in own if distribution not in _packages(t) and not t.slow]
     if not others and "reference" not in components:
         others = list(resolve(["reference"]))
     return _Compared(tuple(both[0]), tuple(both[1]), tuple(others[:WITNESSES]))
+
+
+def _packages(target: Target) -> tuple[str, ...]:
+    """What pip calls the component of a target; it bears no witness on a release of the same package."""
+    return adapter_of(target).distributions
 
 
 def _few(component: str) -> list[Target]:

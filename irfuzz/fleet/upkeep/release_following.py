@@ -14,12 +14,12 @@ from irfuzz.execute.target_table import BUILT_IN, component_of
 from irfuzz.execute.versions import installation
 from irfuzz.execute.versions.environments import version_key
 from irfuzz.execute.versions.releases import ensure, installed_versions, releases_now
-from irfuzz.fleet.agent_abilities import compares, follows, shows
-from irfuzz.fleet.finding_upkeep import recheck_item
 from irfuzz.fleet.fleet_schema import FOLLOWED_RELEASE, SHARED_FINDING, SHARED_PROGRAM, store_time
 from irfuzz.fleet.lease_table import LeaseKind, offer
 from irfuzz.fleet.store_connection import StoreConnection
-from irfuzz.fleet.work_request import WorkPlace, WorkResult
+from irfuzz.fleet.upkeep.agent_abilities import compares, follows, shows
+from irfuzz.fleet.upkeep.finding_upkeep import recheck_item
+from irfuzz.fleet.upkeep.work_request import WorkPlace, WorkResult
 from irfuzz.store.database import Status
 
 INSTALL = "install"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from irfuzz.errors import UsageError
-from irfuzz.fleet.work_request import WorkRequest, WorkResult
+from irfuzz.fleet.upkeep.work_request import WorkRequest, WorkResult
 from irfuzz.isolate import stray_processes
 from irfuzz.isolate.guard import guarded
 
@@ -42,7 +42,7 @@ class WorkProcess:
             self._folder.mkdir(parents=True)
             with (self._folder / LOG).open("wb") as log:
                 self._process = stray_processes.start(
-                    guarded([sys.executable, "-m", "irfuzz.fleet.leased_work"]), stdin=subprocess.PIPE,
+                    guarded([sys.executable, "-P", "-m", "irfuzz.fleet.upkeep.leased_work"]), stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
                 )  # fmt: skip
             assert self._process.stdin is not None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from irfuzz.fleet.finding_upkeep import recheck_of
 from irfuzz.fleet.fleet_schema import LEASE, SHARED_PROGRAM
 from irfuzz.fleet.lease_table import LeaseKind
-from irfuzz.fleet.release_following import ReleaseState, followed_releases, replay_of
+from irfuzz.fleet.upkeep.finding_upkeep import recheck_of
+from irfuzz.fleet.upkeep.release_following import ReleaseState, followed_releases, replay_of
 
 
 @dataclass(frozen=True, slots=True)

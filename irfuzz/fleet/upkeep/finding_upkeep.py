@@ -17,7 +17,7 @@ from irfuzz.findings.codec import finding_of, row_of
 from irfuzz.findings.finding import Finding, VersionAnswer
 from irfuzz.fleet.finding_exchange import case_values, give_answers, shared_findings, with_bytes
 from irfuzz.fleet.fleet_schema import FOLLOWED_RELEASE, SHARED_FINDING, store_time
-from irfuzz.fleet.work_request import WorkPlace, WorkResult
+from irfuzz.fleet.upkeep.work_request import WorkPlace, WorkResult
 from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.store.database import Status
 

@@ -1,4 +1,4 @@
-"""The process that does one piece of leased work: ``python -m irfuzz.fleet.leased_work``, with a request on its input.
+"""The process that does one piece of leased work: ``python -m irfuzz.fleet.upkeep.leased_work``, a request as input.
 
 Whatever is wrong with the work is its result and costs the agent nothing.
 """
@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from irfuzz.errors import IrfuzzError
-from irfuzz.fleet.corpus_regressions import replay_part
-from irfuzz.fleet.finding_upkeep import ask_release, ask_releases, reduce_further
 from irfuzz.fleet.lease_table import LeaseKind
-from irfuzz.fleet.release_following import INSTALL, follow, install
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
-from irfuzz.fleet.work_request import WorkPlace, WorkRequest, WorkResult
+from irfuzz.fleet.upkeep.corpus_regressions import replay_part
+from irfuzz.fleet.upkeep.finding_upkeep import ask_release, ask_releases, reduce_further
+from irfuzz.fleet.upkeep.release_following import INSTALL, follow, install
+from irfuzz.fleet.upkeep.work_request import WorkPlace, WorkRequest, WorkResult
 
 WORKS: Mapping[str, Callable[[WorkPlace], WorkResult]] = {
     LeaseKind.REDUCE: reduce_further,
