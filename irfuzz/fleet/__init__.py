@@ -35,8 +35,8 @@ The way through the files:
 * ``synchronisation`` does all of that again and again, through absences of the store; ``agent`` is the whole process.
 * ``fleet_status`` tells what the store knows, and writes findings as folders.
 
-To add a kind of shared work, add it to ``LeaseKind`` and to ``QUICK`` or ``SLOW`` of ``shared_work``, offer it with its
-reason (``SharedWork.offer``), and do it in a function of ``upkeep.leased_work.WORKS``. To change a table, see
+To add a kind of shared work, add it to ``LeaseKind`` and to ``SLOW`` of ``shared_work``, offer it with its reason
+(``SharedWork.offer``), and do it in a function of ``upkeep.leased_work.WORKS``. To change a table, see
 ``migrations``. Each file has its tests in ``tests/fleet``, on SQLite and, if ``initdb`` is found, on a PostgreSQL that
 the tests start.
 

@@ -24,7 +24,7 @@ from irfuzz.fleet.lease_table import LeaseKind, WorkLease, end_lease, fail_lease
 from irfuzz.fleet.shared_blobs import GRACE, SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
 from irfuzz.fleet.upkeep.agent_abilities import WORK, abilities, bisects, environments_stamp, has_release
-from irfuzz.fleet.upkeep.corpus_distillation import distil, next_night, remove_dropped
+from irfuzz.fleet.upkeep.corpus_distillation import next_night, remove_dropped
 from irfuzz.fleet.upkeep.release_following import INSTALL, LOOK, ReleaseState, followed_releases, offer_looks
 from irfuzz.fleet.upkeep.work_process import WorkProcess
 from irfuzz.fleet.upkeep.work_request import WorkRequest, WorkResult
@@ -53,11 +53,9 @@ RETRY_SECONDS = 3600.0
 BLOBS, CORPUS = "blobs", "corpus"
 """The only items of ``LeaseKind.SWEEP`` and ``LeaseKind.DISTIL``."""
 
-QUICK = (LeaseKind.SWEEP, LeaseKind.DISTIL)
-"""Kinds that are done at once, between two synchronisations."""
-
 SLOW = (
-    LeaseKind.FOLLOW, LeaseKind.CONFIRM, LeaseKind.RECHECK, LeaseKind.REPLAY, LeaseKind.VERSIONS, LeaseKind.REDUCE,
+    LeaseKind.FOLLOW, LeaseKind.DISTIL, LeaseKind.CONFIRM, LeaseKind.RECHECK, LeaseKind.REPLAY, LeaseKind.VERSIONS,
+    LeaseKind.REDUCE,
 )  # fmt: skip
 """Kinds of which an agent does one at a time beside its campaign, in the order in which it looks for them."""
 
@@ -155,8 +153,7 @@ class SharedWork:
         Raises:
             StoreUnreachable: the store or the blobs are away.
         """
-        for kind in QUICK:
-            self._do_quickly(kind)
+        self._sweep()
         if self._busy is None:
             self._begin_something()
             return
@@ -189,22 +186,13 @@ class SharedWork:
             self._able = stamp, abilities(self._targets, self._setting.follow)
         return self._able[1]
 
-    def _do_quickly(self, kind: LeaseKind) -> None:
-        lease = self._take(kind)
-        if lease is None:
-            return
-        if kind is LeaseKind.SWEEP:
+    def _sweep(self) -> None:
+        """Once an hour, at once: what it takes is a list of blobs."""
+        lease = self._take(LeaseKind.SWEEP)
+        if lease is not None:
             gone, removed = remove_dropped(self._store), sweep_blobs(self._store, self._blobs)
-            words, again_in = f"{removed} removed, with {gone} dropped programs", GRACE
-        else:
-            found = distil(self._store)
-            words = f"{found.before} programs before, {found.after} after, {found.features} features"
-            again_in = next_night(now := self._now()) - now
-        end_lease(self._store, lease, self._agent, words, again_in=again_in)
-
-    def _now(self) -> float:
-        with self._store.transaction() as connection:
-            return float(connection.execute(select(store_time())).scalar_one())
+            words = f"{removed} removed, with {gone} dropped programs"
+            end_lease(self._store, lease, self._agent, words, again_in=GRACE)
 
     def _tell(self, lease: WorkLease, result: WorkResult) -> None:
         if result.failed:

@@ -25,8 +25,9 @@ from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.shared_work import AGAIN_SECONDS, CORPUS, SharedWork, WorkSetting
 from irfuzz.fleet.store_connection import StoreConnection
 from irfuzz.fleet.upkeep.agent_abilities import WORK
+from irfuzz.fleet.upkeep.corpus_distillation import distil_at_night
 from irfuzz.fleet.upkeep.release_following import INSTALL, FollowedRelease, ReleaseState, _store
-from irfuzz.fleet.upkeep.work_request import WorkRequest, WorkResult
+from irfuzz.fleet.upkeep.work_request import WorkPlace, WorkRequest, WorkResult
 from irfuzz.store.database import Status
 from tests.fleet.made import finding
 
@@ -198,13 +199,18 @@ def test_what_is_offered_about_a_finding(store: StoreConnection, work: SharedWor
     assert {row.needs for row in rows if row.kind == "versions"} == {f"{TARGET} in several releases"}
 
 
-def test_the_corpus_is_distilled_at_night(store: StoreConnection, work: SharedWork) -> None:
+def test_the_corpus_is_distilled_at_night(
+    store: StoreConnection, blobs: SharedBlobs, work: SharedWork, processes: list[FakeProcess]
+) -> None:
     with store.transaction() as connection:
         work.offer(connection, [])
     work.go_on()
-    assert lease_of(store, LeaseKind.DISTIL)["result"] == ""  # not before
+    assert processes == []  # not before
     with store.transaction() as connection:
         connection.execute(update(LEASE).where(LEASE.c.item == CORPUS).values(until=store_time() - 1))
+    work.go_on()
+    (only,) = processes
+    only.result = distil_at_night(WorkPlace(only.request, store, blobs))
     work.go_on()
     found = lease_of(store, LeaseKind.DISTIL)
     assert found["result"] == "0 programs before, 0 after, 0 features"

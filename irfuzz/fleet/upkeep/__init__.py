@@ -1,7 +1,7 @@
 """What agents do once for all of their fleet beside fuzzing: they keep its corpus small and its findings up to date.
 
 Work is offered as leases (``lease_table`` of the folder above), and ``shared_work`` there takes, renews and tells it.
-Two kinds are quick and done between two synchronisations. All others run in a process each (``work_process``), which
+Sweeps are quick, and scripts have processes of their own. All others run in a process each (``work_process``), which
 gets a ``work_request`` on its standard input and does what ``leased_work`` says for its kind: whatever a target does
 there, or a kill, costs the agent nothing, and the process ends with the agent.
 

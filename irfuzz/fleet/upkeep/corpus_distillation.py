@@ -12,6 +12,7 @@ from irfuzz.campaign.corpus.minimisation import not_needed
 from irfuzz.campaign.corpus.testcase import CorpusEntry
 from irfuzz.fleet.fleet_schema import AGENT, FLEET_SETTING, SHARED_PROGRAM, store_time
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
+from irfuzz.fleet.upkeep.work_request import WorkPlace, WorkResult
 
 RETENTION = "retention"
 """Key of the setting: seconds for which a program stays in the store that the distillation has dropped."""
@@ -86,6 +87,22 @@ def distil(store: StoreConnection, *, dry: bool = False) -> Distillation:
         _drop(store, turn, [rows[number] for number in gone])
     removed = remove_dropped(store, dry=dry)
     return Distillation(len(entries), len(entries) - len(gone), features, len(gone), removed, dry=dry)
+
+
+def distil_at_night(place: WorkPlace) -> WorkResult:
+    """Distil the store once for all agents, and again in the next night.
+
+    Args:
+        place: of the work.
+
+    Raises:
+        StoreUnreachable: the store is away, or somebody has distilled it by hand meanwhile.
+    """
+    found = distil(place.store)
+    with place.store.transaction() as connection:
+        now = float(connection.execute(select(store_time())).scalar_one())
+    words = f"{found.before} programs before, {found.after} after, {found.features} features"
+    return WorkResult(words, again_in=next_night(now) - now)
 
 
 def remove_dropped(store: StoreConnection, *, dry: bool = False) -> int:

@@ -1,4 +1,4 @@
-"""The process that does one piece of leased work: ``python -m irfuzz.fleet.upkeep.leased_work``, a request as input.
+"""The process that does one piece of leased work, with a request on its standard input.
 
 Whatever is wrong with the work is its result and costs the agent nothing.
 """
@@ -13,12 +13,14 @@ from irfuzz.errors import IrfuzzError
 from irfuzz.fleet.lease_table import LeaseKind
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
+from irfuzz.fleet.upkeep.corpus_distillation import distil_at_night
 from irfuzz.fleet.upkeep.corpus_regressions import replay_part
 from irfuzz.fleet.upkeep.finding_upkeep import ask_release, ask_releases, reduce_further
 from irfuzz.fleet.upkeep.release_following import INSTALL, follow, install
 from irfuzz.fleet.upkeep.work_request import WorkPlace, WorkRequest, WorkResult
 
 WORKS: Mapping[str, Callable[[WorkPlace], WorkResult]] = {
+    LeaseKind.DISTIL: distil_at_night,
     LeaseKind.REDUCE: reduce_further,
     LeaseKind.VERSIONS: ask_releases,
     LeaseKind.RECHECK: ask_release,
@@ -56,7 +58,3 @@ def do(request: WorkRequest) -> WorkResult:
 
 def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -21,6 +21,12 @@ LONGEST = 3600.0
 END_SECONDS = 10.0
 """What a process gets to end."""
 
+START = (
+    f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); "
+    "from irfuzz.fleet.upkeep.leased_work import main; sys.exit(main())"
+)
+"""Program of such a process, which finds irfuzz where this one has, wherever it was started."""
+
 LOG = "log"
 """File in the folder of the work with what the process wrote to its standard error."""
 
@@ -42,7 +48,7 @@ class WorkProcess:
             self._folder.mkdir(parents=True)
             with (self._folder / LOG).open("wb") as log:
                 self._process = stray_processes.start(
-                    guarded([sys.executable, "-P", "-m", "irfuzz.fleet.upkeep.leased_work"]), stdin=subprocess.PIPE,
+                    guarded([sys.executable, "-P", "-c", START]), stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
                 )  # fmt: skip
             assert self._process.stdin is not None
