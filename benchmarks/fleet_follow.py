@@ -21,6 +21,8 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
+from sqlalchemy import update
+
 from benchmarks.postgres_server import PostgresServer
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.stored_findings.archive import CampaignArchive
@@ -39,6 +41,7 @@ from irfuzz.fleet.agent_registry import join, register
 from irfuzz.fleet.finding_exchange import shared_findings
 from irfuzz.fleet.fleet_schema import LEASE
 from irfuzz.fleet.fleet_status import fleet_status
+from irfuzz.fleet.lease_table import LeaseKind
 from irfuzz.fleet.program_exchange import give_seeds
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.shared_work import WorkSetting
@@ -69,7 +72,10 @@ COMES = {"089-onnxruntime-quantize-dequantize-axis": ("1.30.0", "")}
 
 TARGETS = (f"onnxruntime@{BASE}:all", f"onnxruntime@{BASE}:disabled", "reference")
 
-SECONDS = 3600.0
+SECONDS = 7200.0
+
+WORK = ("re-check", "replay")
+"""What is done about a release; who has several at once may ask about releases alone, too."""
 
 
 class InlineWork:
@@ -122,7 +128,7 @@ def work_all(store: StoreConnection, sync: FolderSync, until: float) -> None:
         sync.synchronise()
         with store.transaction() as connection:
             rows = connection.execute(LEASE.select().where(~LEASE.c.done)).all()
-        kinds = [row.kind for row in rows if row.kind in ("re-check", "replay", "versions") or row.agent]
+        kinds = [row.kind for row in rows if row.kind in WORK or row.agent]
         quiet = 0 if kinds else quiet + 1
         time.sleep(0.5)
 
@@ -177,13 +183,14 @@ def follow_all(store: StoreConnection, blobs: SharedBlobs, folder: Path, wheels:
         bugs = {find(layout, database, config, bug): bug for bug in KNOWN}
         give_seeds(store, blobs, [(f"{bug}.onnx", program_of(bug)) for bug in (*KNOWN, *COMES)])
         account = register(store, "follower", join(store, None)[0], TARGETS, 1)
-        setting = WorkSetting(follow=("onnxruntime",), look=1.0, out=layout.out)
+        setting = WorkSetting(work=WORK, follow=("onnxruntime",), look=SECONDS, out=layout.out)
         sync = FolderSync(store, blobs, database, account, TARGETS, folder / "scratch", setting)
         until = time.monotonic() + SECONDS
         work_all(store, sync, until)
         for version in LATER:
             publish(wheels, index, version)
-            time.sleep(1.5)
+            with store.transaction() as connection:  # the time until the next look is over
+                connection.execute(update(LEASE).where(LEASE.c.kind == LeaseKind.FOLLOW.value).values(until=0.0))
             work_all(store, sync, until)
             print(fleet_status(store), flush=True)
         sync.close()

@@ -186,7 +186,6 @@ def test_answers_of_releases_stay_beside_the_case(store: StoreConnection, blobs:
     with store.transaction() as connection:
         connection.execute(update(SHARED_FINDING).values(agent="b", number=-1))
     member.database.set_verdict(number, json.dumps({"shown": []}))
-    member.database.promote(finding("s"))
     member.sync.synchronise(work=False)
     assert json.loads(shared_findings(store)[0].verdict)["shown"]
     with store.transaction() as connection:
