@@ -151,3 +151,16 @@ def fail_lease(store: StoreConnection, lease: WorkLease, agent: str, why: str, *
     with store.transaction() as connection:
         values = {"agent": "", "result": why, "done": ended, "until": store_time() + again_in}
         return connection.execute(mine.values(**values)).rowcount == 1
+
+
+def return_lease(store: StoreConnection, lease: WorkLease, agent: str) -> bool:
+    """Let others have work at once, as if it had not been taken; False if another agent has it by now.
+
+    Args:
+        store: of the fleet.
+        lease: of the work.
+        agent: that had taken it.
+    """
+    mine = update(LEASE).where(LEASE.c.kind == lease.kind.value, LEASE.c.item == lease.item, LEASE.c.agent == agent)
+    with store.transaction() as connection:
+        return connection.execute(mine.values(agent="", until=0.0, attempts=lease.attempts - 1)).rowcount == 1

@@ -20,7 +20,16 @@ from irfuzz.findings.codec import finding_of
 from irfuzz.fleet.blob_sweep import sweep_blobs
 from irfuzz.fleet.finding_exchange import shared_findings, with_bytes
 from irfuzz.fleet.fleet_schema import store_time
-from irfuzz.fleet.lease_table import LeaseKind, WorkLease, end_lease, fail_lease, offer, renew_lease, take_lease
+from irfuzz.fleet.lease_table import (
+    LeaseKind,
+    WorkLease,
+    end_lease,
+    fail_lease,
+    offer,
+    renew_lease,
+    return_lease,
+    take_lease,
+)
 from irfuzz.fleet.shared_blobs import GRACE, SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
 from irfuzz.fleet.upkeep.agent_abilities import WORK, abilities, bisects, environments_stamp, has_release
@@ -212,7 +221,7 @@ class SharedWork:
     def _give_back(self, lease: WorkLease) -> None:
         """Let others have work at once that this agent was asked to leave; they wait for its lease if it is away."""
         with suppress(StoreUnreachable):
-            fail_lease(self._store, lease, self._agent, "its agent ended", again_in=0.0)
+            return_lease(self._store, lease, self._agent)
 
     # ---- what takes long ----------------------------------------------------------------------
 

@@ -137,6 +137,8 @@ def test_what_fails_is_tried_again_and_left_alone_in_the_end(
         found = lease_of(store, LeaseKind.REDUCE)
         assert found["result"] == "died: SIGKILL"
         assert found["done"] == (attempt == MOST_ATTEMPTS)
+        end = "given up" if found["done"] else "to be tried again"
+        assert f"failed: reduce s: died: SIGKILL, {end}" in str(fleet_status(store))
         work.go_on()
         assert len(processes) == attempt  # not before AGAIN_SECONDS
         with store.transaction() as connection:
@@ -172,7 +174,9 @@ def test_who_ends_gives_its_work_back(
     work.close()
     assert processes[0].closed
     assert (lease_of(store, LeaseKind.REDUCE)["agent"], lease_of(store, LeaseKind.REDUCE)["done"]) == ("", False)
-    assert take_lease(store, LeaseKind.REDUCE, "b", [TARGET], 60) is not None
+    taken = take_lease(store, LeaseKind.REDUCE, "b", [TARGET], 60)
+    assert taken is not None
+    assert taken.attempts == 1  # nobody has failed at it
 
 
 def test_a_lease_that_is_lost_is_not_renewed_or_failed(store: StoreConnection) -> None:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, select
 
 from irfuzz.fleet.fleet_schema import LEASE, SHARED_PROGRAM
-from irfuzz.fleet.lease_table import LeaseKind
+from irfuzz.fleet.lease_table import MOST_ATTEMPTS, LeaseKind
 from irfuzz.fleet.upkeep.finding_upkeep import recheck_of
 from irfuzz.fleet.upkeep.release_following import ReleaseState, followed_releases, replay_of
+
+FAILED = 5
+"""Lines about work that failed; the JSON has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +55,20 @@ class WorkStatus:
         releases: that are followed, oldest first.
         dropped: programs that the distillation has dropped and that are still in the store.
         last: what was said last of kinds that there are once for all: ``distil``, ``sweep`` and ``follow``.
+        failed: work at which agents have died or failed, a line each with why; it is tried again unless given up.
     """
 
     releases: list[ReleaseStatus]
     dropped: int
     last: dict[str, str]
+    failed: list[str]
 
     def lines(self) -> list[str]:
         """Lines for people; none if there is nothing to tell."""
         told = [f"{kind}, last: {words}" for kind, words in self.last.items() if words]
         dropped = [f"{self.dropped} programs dropped by the distillation, not removed yet"] if self.dropped else []
-        return [*dropped, *told, *map(str, self.releases)]
+        shown = self.failed[:FAILED] + ([f"and {len(self.failed) - FAILED} more"] if len(self.failed) > FAILED else [])
+        return [*dropped, *told, *map(str, self.releases), *(f"failed: {line}" for line in shown)]
 
 
 def work_status(connection: Connection) -> WorkStatus:
@@ -76,7 +82,19 @@ def work_status(connection: Connection) -> WorkStatus:
     columns = (LEASE.c.kind, LEASE.c.item, LEASE.c.result)
     rows = connection.execute(select(*columns).where(LEASE.c.kind.in_(once)).order_by(LEASE.c.kind, LEASE.c.item))
     last = {row.kind if row.kind != LeaseKind.FOLLOW else f"follow {row.item}": row.result for row in rows}
-    return WorkStatus(_releases(connection), connection.execute(query).scalar_one(), last)
+    return WorkStatus(_releases(connection), connection.execute(query).scalar_one(), last, _failed(connection))
+
+
+def _failed(connection: Connection) -> list[str]:
+    """Work that nobody has done yet and that somebody has tried, in order; work that is done has no attempts left."""
+    columns = (LEASE.c.kind, LEASE.c.item, LEASE.c.result, LEASE.c.attempts)
+    tried = (LEASE.c.attempts > 0) & (LEASE.c.agent == "")
+    rows = connection.execute(select(*columns).where(tried).order_by(LEASE.c.kind, LEASE.c.item)).all()
+    return [
+        f"{row.kind} {row.item}: {row.result or 'its agent died'}"
+        + (", given up" if row.attempts >= MOST_ATTEMPTS else ", to be tried again")
+        for row in rows
+    ]
 
 
 def _releases(connection: Connection) -> list[ReleaseStatus]:
