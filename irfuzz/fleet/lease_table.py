@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import Connection, and_, or_, select, update
+from sqlalchemy import Connection, and_, case, or_, select, update
 
 from irfuzz.fleet.fleet_schema import LEASE, store_time
 from irfuzz.fleet.store_connection import StoreConnection
@@ -89,19 +90,40 @@ def take_lease(
     Returns:
         ``None`` if there is none for this agent.
     """
+    return take_first(store, [kind], agent, targets, seconds)
+
+
+def take_first(
+    store: StoreConnection, kinds: Sequence[LeaseKind], agent: str, targets: list[str], seconds: float
+) -> WorkLease | None:
+    """Take work of the first of several kinds of which there is some, by one question to the store.
+
+    Args:
+        store: of the fleet.
+        kinds: in the order in which they are wanted; at least one.
+        agent: that takes it.
+        targets: that it runs, and its other abilities.
+        seconds: after which it is free again, by the clock of the database.
+
+    Returns:
+        ``None`` if there is none for this agent.
+    """
     now = store_time()
+    order = case({kind.value: place for place, kind in enumerate(kinds)}, value=LEASE.c.kind)
     free = and_(
-        LEASE.c.kind == kind.value, ~LEASE.c.done, LEASE.c.until < now, LEASE.c.attempts < MOST_ATTEMPTS,
+        LEASE.c.kind.in_([kind.value for kind in kinds]), ~LEASE.c.done,
+        LEASE.c.until < now, LEASE.c.attempts < MOST_ATTEMPTS,
         LEASE.c.maker != agent, or_(LEASE.c.needs == "", LEASE.c.needs.in_(targets)),
     )  # fmt: skip
-    query = select(LEASE.c.item, LEASE.c.attempts).where(free).order_by(LEASE.c.attempts, LEASE.c.item)
+    query = select(LEASE.c.kind, LEASE.c.item, LEASE.c.attempts).where(free)
+    query = query.order_by(order, LEASE.c.attempts, LEASE.c.item)
     with store.transaction() as connection:
         row = connection.execute(query.limit(1).with_for_update(skip_locked=True)).one_or_none()
         if row is None:
             return None
-        held = update(LEASE).where(LEASE.c.kind == kind.value, LEASE.c.item == row.item)
+        held = update(LEASE).where(LEASE.c.kind == row.kind, LEASE.c.item == row.item)
         connection.execute(held.values(agent=agent, until=now + seconds, attempts=row.attempts + 1))
-        return WorkLease(kind, row.item, row.attempts + 1)
+        return WorkLease(LeaseKind(row.kind), row.item, row.attempts + 1)
 
 
 def end_lease(

@@ -28,7 +28,7 @@ from irfuzz.fleet.lease_table import (
     offer,
     renew_lease,
     return_lease,
-    take_lease,
+    take_first,
 )
 from irfuzz.fleet.shared_blobs import GRACE, SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
@@ -184,10 +184,9 @@ class SharedWork:
 
     # ---- taking and telling -------------------------------------------------------------------
 
-    def _take(self, kind: LeaseKind) -> WorkLease | None:
-        if kind is not LeaseKind.FOLLOW and kind.value not in self._setting.work:
-            return None
-        return take_lease(self._store, kind, self._agent, self._abilities(), LEASE_SECONDS)
+    def _take(self, kinds: Sequence[LeaseKind]) -> WorkLease | None:
+        allowed = [kind for kind in kinds if kind is LeaseKind.FOLLOW or kind.value in self._setting.work]
+        return take_first(self._store, allowed, self._agent, self._abilities(), LEASE_SECONDS) if allowed else None
 
     def _abilities(self) -> list[str]:
         stamp = environments_stamp()
@@ -197,7 +196,7 @@ class SharedWork:
 
     def _sweep(self) -> None:
         """Once an hour, at once: what it takes is a list of blobs."""
-        lease = self._take(LeaseKind.SWEEP)
+        lease = self._take([LeaseKind.SWEEP])
         if lease is not None:
             gone, removed = remove_dropped(self._store), sweep_blobs(self._store, self._blobs)
             words = f"{removed} removed, with {gone} dropped programs"
@@ -230,16 +229,14 @@ class SharedWork:
         if wanted:
             self._begin_process(INSTALL, wanted, None)
             return
-        for kind in SLOW:
-            lease = self._take(kind)
-            if lease is None:
-                continue
-            self._renewed = time.monotonic()
-            if kind is LeaseKind.CONFIRM:
-                self._begin_script(lease)
-            else:
-                self._begin_process(kind.value, lease.item, lease)
+        lease = self._take(SLOW)
+        if lease is None:
             return
+        self._renewed = time.monotonic()
+        if lease.kind is LeaseKind.CONFIRM:
+            self._begin_script(lease)
+        else:
+            self._begin_process(lease.kind.value, lease.item, lease)
 
     def _release_to_install(self) -> str:
         """A release that another machine has found and this one lacks; empty if there is none."""
