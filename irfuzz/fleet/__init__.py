@@ -30,13 +30,15 @@ The way through the files:
 * ``agent_registry`` knows who belongs to the fleet, and what agents are told.
 * ``program_exchange`` gives and takes programs, ``program_replay`` makes one again from its row, and
   ``finding_exchange`` gives findings.
-* ``lease_table`` hands out work that is there once for all; ``shared_work`` is an agent's part of it.
+* ``lease_table`` hands out work that is there once for all; ``shared_work`` is an agent's part of it. What that work is
+  stands in ``upkeep``: a corpus that stays small, findings that are made smaller and dated, releases that are followed.
 * ``synchronisation`` does all of that again and again, through absences of the store; ``agent`` is the whole process.
 * ``fleet_status`` tells what the store knows, and writes findings as folders.
 
-To add a kind of shared work, add it to ``LeaseKind``, offer it with its reason (``SharedWork.offer``) and do
-it in ``SharedWork.go_on``. To change a table, see ``migrations``. Each file has its tests in ``tests/fleet``, on SQLite
-and, if ``initdb`` is found, on a PostgreSQL that the tests start.
+To add a kind of shared work, add it to ``LeaseKind`` and to ``SLOW`` of ``shared_work``, offer it with its reason
+(``SharedWork.offer``), and do it in a function of ``upkeep.leased_work.WORKS``. To change a table, see
+``migrations``. Each file has its tests in ``tests/fleet``, on SQLite and, if ``initdb`` is found, on a PostgreSQL that
+the tests start.
 
 Do not read the store from a job: its programs would depend on the network. Do not store bytes of models in rows. Do not
 use the clock of a machine in a row. Do not repeat a transaction inside of ``StoreConnection``: whoever repeats it has

@@ -31,8 +31,11 @@ from irfuzz.fleet.agent_registry import (
 )
 from irfuzz.fleet.program_exchange import ProgramIntake
 from irfuzz.fleet.shared_blobs import SharedBlobs
+from irfuzz.fleet.shared_work import WorkSetting
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
 from irfuzz.fleet.synchronisation import EVERY, FolderSync, SyncThread
+from irfuzz.fleet.upkeep.agent_abilities import FUZZ, WORK
+from irfuzz.fleet.upkeep.release_following import LOOK
 from irfuzz.store.database import Database
 from irfuzz.store.taken_programs import taken_after
 
@@ -60,6 +63,9 @@ class AgentOptions:
         programs: after so many it ends; ``None``: no limit.
         every: seconds between two synchronisations.
         fuzz: what few callers need.
+        work: kinds of work that it takes, as ``agent_abilities.read_work`` gives them.
+        follow: distributions of whose new releases it makes environments.
+        look: seconds between two looks at the package index.
     """
 
     store: str
@@ -70,6 +76,9 @@ class AgentOptions:
     programs: int | None = None
     every: float = EVERY
     fuzz: FuzzOptions = field(default_factory=FuzzOptions)
+    work: tuple[str, ...] = WORK
+    follow: tuple[str, ...] = ()
+    look: float = LOOK
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +206,8 @@ def _run(
         add_seeds(campaign, models)
         database = Database(campaign.layout.database)
         try:
-            _take_seeds(ProgramIntake(store, blobs, database, about["name"]), database)
+            intake = ProgramIntake(store, blobs, database, about["name"])
+            _take_seeds(intake, database, needed=FUZZ in options.work)
             _write(options.out / ABOUT, about)
             return _synchronised(options, campaign, database, store, blobs, about, setup.targets, say)
         except UsageError:
@@ -208,15 +218,15 @@ def _run(
             database.close()
 
 
-def _take_seeds(intake: ProgramIntake, database: Database) -> None:
+def _take_seeds(intake: ProgramIntake, database: Database, *, needed: bool) -> None:
     """Take in what the fleet has, and know what all seeds show.
 
     Raises:
-        UsageError: there is no seed then.
+        UsageError: there is no seed then, and one is needed.
     """
     while intake.take():
         pass
-    if not database.corpus_size():
+    if needed and not database.corpus_size():
         raise UsageError("expected SEED, or seeds in the store; `irfuzz fleet add-seeds` gives it some")
     corpus = Corpus(database)
     know_all(database, corpus.holders, corpus.load)  # so that they can be given before a job has read them
@@ -228,7 +238,8 @@ def _synchronised(
 ) -> AgentReport:  # fmt: skip
     names = [target.name for target in targets]
     account = register(store, about["name"], about["first_job"], names, campaign.config.jobs)
-    sync = FolderSync(store, blobs, database, account, names, campaign.layout.out / "scratch")
+    setting = WorkSetting(options.work, options.follow, options.look, options.out, options.fuzz.timeout)
+    sync = FolderSync(store, blobs, database, account, names, campaign.layout.out / "scratch", setting)
     try:
         why = _Loop(options, campaign, sync, say, about["name"]).run()
     finally:
@@ -291,6 +302,9 @@ class _Loop:
                 time.sleep(POLL)
                 continue
             self._sync.state, self._told = AgentState.RUNNING, False
+            if FUZZ not in self._options.work:
+                time.sleep(POLL)
+                continue
             left = None if math.isinf(self._until) else self._until - time.monotonic()
             self._campaign.run(left, self._watch, stop_at=self._options.programs)
             if self._campaign.interrupted and not self._told:

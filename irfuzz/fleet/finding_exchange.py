@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from irfuzz.findings.blame.affected_versions import with_others
+from irfuzz.findings.finding import VersionAnswer
 from irfuzz.fleet.agent_registry import AgentAccount
-from irfuzz.fleet.fleet_schema import SHARED_FINDING, SIGHTING, store_time
+from irfuzz.fleet.fleet_schema import FINDING_RELEASE, SHARED_FINDING, SIGHTING, store_time
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
 from irfuzz.store.database import Database, FindingRow, Status
@@ -68,12 +70,24 @@ class FindingsGiven:
         if bare.status == Status.EXPLAINED:
             return GivenFinding(bare, {})
         row = self._database.finding(bare.number)
-        models = {name: pack_model(getattr(row, name), self._blobs) for name in ("model", "original_model")}
-        weights = sorted({d for data in models.values() if is_packed(data) for d in blobs_named(unpacked(data))})
-        values: dict[str, object] = {name: getattr(row, name) for name in _TEXT}
-        values |= {name: self._blobs.put(models.get(name) or getattr(row, name) or b"\0") for name in _LARGE}
-        values |= {"weights": json.dumps(weights), "job": self._first_job + row.job}
-        return GivenFinding(bare, values)
+        return GivenFinding(bare, {**case_values(row, self._blobs), "job": self._first_job + row.job})
+
+
+def case_values(row: FindingRow, blobs: SharedBlobs) -> dict[str, object]:
+    """What the store gets of a finding, but for its job, the agent and times; bytes are in the blobs then.
+
+    Args:
+        row: whole.
+        blobs: of the fleet.
+
+    Raises:
+        StoreUnreachable: the blobs are away.
+    """
+    models = {name: pack_model(getattr(row, name), blobs) for name in ("model", "original_model")}
+    weights = sorted({d for data in models.values() if is_packed(data) for d in blobs_named(unpacked(data))})
+    values: dict[str, object] = {name: getattr(row, name) for name in _TEXT}
+    values |= {name: blobs.put(models.get(name) or getattr(row, name) or b"\0") for name in _LARGE}
+    return {**values, "weights": json.dumps(weights)}
 
 
 def give_findings(
@@ -98,6 +112,7 @@ def give_findings(
             connection.execute(delete(SIGHTING).where(mine))
         else:
             _store_case(store, connection, name, finding)
+            _store_answers(store, connection, name, row)
             seen = {"signature": row.signature, "status": row.status, "times": row.times, "last": store_time()}
             statement = store.insert(SIGHTING).values(agent=name, number=row.number, first=store_time(), **seen)
             connection.execute(statement.on_conflict_do_update(index_elements=["agent", "number"], set_=seen))
@@ -125,7 +140,64 @@ def _remove_unseen(connection: Connection, signature: str) -> None:
     """Remove a finding that nobody has under this name any more, as a suspect that was proven."""
     left = select(func.count()).select_from(SIGHTING).where(SIGHTING.c.signature == signature)
     if not connection.execute(left).scalar_one():
-        connection.execute(delete(SHARED_FINDING).where(SHARED_FINDING.c.signature == signature))
+        for table in (SHARED_FINDING, FINDING_RELEASE):
+            connection.execute(delete(table).where(table.c.signature == signature))
+
+
+def _store_answers(store: StoreConnection, connection: Connection, name: str, row: FindingRow) -> None:
+    """Store what an agent's own campaign asked other releases; what the fleet has asked since stays."""
+    for answer in json.loads(row.verdict).get("shown", ()):
+        answers = [VersionAnswer(**answer)]
+        give_answers(store, connection, name, row.signature, answers, only_new=True)
+
+
+def give_answers(
+    store: StoreConnection, connection: Connection, agent: str, signature: str, answers: Sequence[VersionAnswer],
+    *, only_new: bool = False,
+) -> None:  # fmt: skip
+    """Store what releases do with a finding, as a part of a transaction; a later answer takes the place of an earlier.
+
+    One that knows which release came before it is not replaced by one that does not.
+
+    Args:
+        store: of the fleet.
+        connection: of the transaction.
+        agent: that asked.
+        signature: of the finding.
+        answers: one a release.
+        only_new: leave answers that are there as they are.
+    """
+    for answer in answers:
+        version = answer.version.partition("+")[0]
+        key = (FINDING_RELEASE.c.signature == signature) & (FINDING_RELEASE.c.version == version)
+        if answer.previous is None:
+            known = connection.execute(select(FINDING_RELEASE.c.answer).where(key)).scalar_one_or_none()
+            answer = replace(answer, previous=None if known is None else json.loads(known)["previous"])
+        told = {"answer": json.dumps(asdict(answer)), "agent": agent, "asked": store_time()}
+        statement = store.insert(FINDING_RELEASE).values(signature=signature, version=version, **told)
+        index = ["signature", "version"]
+        connection.execute(
+            statement.on_conflict_do_nothing()
+            if only_new
+            else statement.on_conflict_do_update(index_elements=index, set_=told)
+        )
+
+
+def _answers(connection: Connection) -> dict[str, list[VersionAnswer]]:
+    """What releases do with each finding."""
+    found: dict[str, list[VersionAnswer]] = {}
+    for row in connection.execute(select(FINDING_RELEASE.c.signature, FINDING_RELEASE.c.answer)):
+        found.setdefault(row.signature, []).append(VersionAnswer(**json.loads(row.answer)))
+    return found
+
+
+def _with_answers(verdict: str, answers: Sequence[VersionAnswer]) -> str:
+    """The text of a verdict with what releases do, those included of which it knows itself."""
+    if not answers:
+        return verdict
+    about = json.loads(verdict)
+    own = [VersionAnswer(**answer) for answer in about.get("shown", ())]
+    return json.dumps({**about, "shown": [asdict(answer) for answer in with_others(answers, own)]})
 
 
 def shared_findings(store: StoreConnection, *, suspects: bool | None = None) -> list[FindingRow]:
@@ -145,9 +217,11 @@ def shared_findings(store: StoreConnection, *, suspects: bool | None = None) -> 
         query = query.where(SHARED_FINDING.c.suspect == suspects)
     with store.transaction() as connection:
         rows = connection.execute(query.order_by(SHARED_FINDING.c.first, SHARED_FINDING.c.signature)).all()
+        answers = _answers(connection)
     return [
         FindingRow(
-            row.signature, row.symptom, row.target, row.suspect, row.title, row.verdict, row.runs, row.trace,
+            row.signature, row.symptom, row.target, row.suspect, row.title,
+            _with_answers(row.verdict, answers.get(row.signature, ())), row.runs, row.trace,
             row.model.encode(), row.inputs.encode(), row.original_model.encode(), row.original_inputs.encode(),
             row.status, row.job, row.iteration, times=int(row.times), number=number, first=row.first, last=row.last,
         )

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration (``migrations/versions``); a store that a newer irfuzz has changed is refused."""
 
 
@@ -97,6 +97,7 @@ SHARED_PROGRAM = Table(
     Column("size", BigInteger, nullable=False),
     Column("weights", Text, nullable=False),  # JSON: digests of blobs with large weights
     Column("added", Double, nullable=False),
+    Column("dropped", Double, nullable=False, server_default="0"),  # when the distillation did without it; 0 if not
     PrimaryKeyConstraint("agent", "sequence"),
     Index("program_digest", "digest"),
     Index("program_parent", "parent"),
@@ -163,6 +164,31 @@ SIGHTING = Table(
     Index("sighting_signature", "signature"),
 )
 """Which agent has seen a finding, and how often: one finding may have many."""
+
+FINDING_RELEASE = Table(
+    "finding_release",
+    FLEET_METADATA,
+    Column("signature", String, nullable=False),
+    Column("version", String, nullable=False),  # of the blamed component, without a local part
+    Column("answer", Text, nullable=False),  # JSON: VersionAnswer
+    Column("agent", String, nullable=False),  # that asked
+    Column("asked", Double, nullable=False),
+    PrimaryKeyConstraint("signature", "version"),
+)
+"""What a release of the blamed component does with a finding: in which it came and went follows from that."""
+
+FOLLOWED_RELEASE = Table(
+    "followed_release",
+    FLEET_METADATA,
+    Column("distribution", String, nullable=False),
+    Column("version", String, nullable=False),
+    Column("previous", String, nullable=False),  # release that was followed before it; empty for where it began
+    Column("state", String, nullable=False),  # see ReleaseState
+    Column("told", Text, nullable=False),  # why it cannot be installed
+    Column("found", Double, nullable=False),
+    PrimaryKeyConstraint("distribution", "version"),
+)
+"""Releases of what the fleet follows, as the package index came to list them."""
 
 LEASE = Table(
     "lease",

@@ -19,6 +19,8 @@ from irfuzz.fleet.fleet_schema import AGENT, FEATURE, INTAKE, LEASE, SHARED_PROG
 from irfuzz.fleet.lease_table import LeaseKind
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
+from irfuzz.fleet.upkeep.work_status import WorkStatus, work_status
+from irfuzz.report.affected_versions_text import where_text
 from irfuzz.report.finding_folder_writer import write_bundle
 from irfuzz.store.database import Status
 
@@ -76,6 +78,7 @@ class SharedFindingStatus:
         agents: that have seen it.
         times: how often they have, together.
         confirmed: what its script did on another machine; empty if that is not known yet.
+        releases: in which it shows, and in which it came and went; empty if fewer than two were asked.
     """
 
     signature: str
@@ -87,6 +90,7 @@ class SharedFindingStatus:
     agents: list[str]
     times: int
     confirmed: str
+    releases: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ class FleetStatus:
         features: that the programs brought, as a union.
         leases: how many there are by kind and state: ``open``, ``held``, ``done``.
         findings: all, suspects behind the others.
+        work: releases that are followed, and what was done last of what is there once for all.
     """
 
     store: str
@@ -120,6 +125,7 @@ class FleetStatus:
     features: int
     leases: dict[str, dict[str, int]]
     findings: list[SharedFindingStatus]
+    work: WorkStatus
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON-able data."""
@@ -141,12 +147,14 @@ class FleetStatus:
             )
         for kind, counts in self.leases.items():
             lines.append(f"{kind}: " + ", ".join(f"{count} {state}" for state, count in counts.items()))
+        lines += self.work.lines()
         confirmed = [f for f in self.findings if not f.suspect and f.status == Status.CONFIRMED]
         others = len(self.findings) - len(confirmed)
         lines.append(f"{len(confirmed)} findings, {others} suspects and others without a proof")
         for found in confirmed:
             more = f"; another machine: {found.confirmed}" if found.confirmed else ""
             lines.append(f"  {found.title} (seen {found.times} times by {', '.join(found.agents)}{more})")
+            lines += [f"    {found.releases}"] if found.releases else []
         return "\n".join(lines)
 
 
@@ -167,10 +175,10 @@ def fleet_status(store: StoreConnection) -> FleetStatus:
         given, corpus = connection.execute(select(count, func.count(distinct(SHARED_PROGRAM.c.digest)))).one()
         features = connection.execute(select(count).select_from(FEATURE)).scalar_one()
         taken = connection.execute(select(count).select_from(INTAKE)).scalar_one()
-        leases = _leases(connection)
+        leases, work = _leases(connection), work_status(connection)
     return FleetStatus(
         store.name, int(settings.get(SEED, "0")), settings.get(ORDERS, "run"), agents, sum(a.rate for a in agents),
-        sum(a.programs for a in agents), corpus, given, taken, features, leases, findings,
+        sum(a.programs for a in agents), corpus, given, taken, features, leases, findings, work,
     )  # fmt: skip
 
 
@@ -214,6 +222,7 @@ def _findings(store: StoreConnection) -> list[SharedFindingStatus]:
         SharedFindingStatus(
             row.signature, row.title, row.target, row.symptom, row.suspect, row.status,
             list(dict.fromkeys(seen.get(row.signature, ()))), row.times, results.get(row.signature, ""),
+            where_text(finding_of(row)) if '"shown"' in row.verdict else "",
         )
         for row in sorted(rows, key=lambda row: row.suspect)
     ]  # fmt: skip

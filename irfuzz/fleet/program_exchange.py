@@ -224,14 +224,13 @@ class ProgramIntake:
         """
         self._see_own()
         vectors = vectors_of(self._database)
+        before = dict(vectors)
         found, early, more = self._news(vectors, most)
-        if not found and not early:
+        if not found and not early and vectors == before:
             return False
         chosen = self._chosen(found, early)
         self._holders.forget_reserved()
         programs = [p for p in (self._read(row) for row in chosen) if p is not None]
-        for row in found:
-            vectors[row["agent"]] = max(vectors.get(row["agent"], 0), row["sequence"])
         self.taken += take_in(self._database, programs, vectors)
         self.looked_at += len(found)
         self._seeds.update(p.row.digest for p in programs if not p.row.parent)
@@ -245,9 +244,12 @@ class ProgramIntake:
             self._holders.take(list(map(claim_of, entries)))
             self._seeds.update(entry.digest for entry in entries if entry.original)
 
-    def _news(self, vectors: Mapping[str, int], most: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]], bool]:
-        """Rows behind the vectors without their traces, seeds further on, and whether there are more rows."""
-        columns = [c for c in SHARED_PROGRAM.c if c.name != "trace"]
+    def _news(self, vectors: dict[str, int], most: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]], bool]:
+        """Rows behind the vectors without their traces, seeds further on, and whether there are more rows.
+
+        Vectors are set to where these end. What the distillation has dropped is passed over, or was removed.
+        """
+        columns = [c for c in SHARED_PROGRAM.c if c.name not in ("trace", "dropped")]
         found: list[dict[str, Any]] = []
         more = False
         with self._store.transaction() as connection:
@@ -256,11 +258,15 @@ class ProgramIntake:
                 if sequence <= vectors.get(agent, 0):
                     continue
                 query = select(*columns).where(
-                    SHARED_PROGRAM.c.agent == agent, SHARED_PROGRAM.c.sequence > vectors.get(agent, 0)
-                )
+                    SHARED_PROGRAM.c.agent == agent, SHARED_PROGRAM.c.sequence > vectors.get(agent, 0),
+                    SHARED_PROGRAM.c.dropped == 0,
+                )  # fmt: skip
                 rows = connection.execute(query.order_by(SHARED_PROGRAM.c.sequence).limit(most)).mappings().all()
                 found += map(dict, rows)
                 more = more or len(rows) == most
+                # Up to the agent's own number all of its rows are committed: they came with it.
+                last = int(rows[-1]["sequence"]) if rows else 0
+                vectors[agent] = last if len(rows) == most else max(last, sequence)
             # A mutant may come before the seed, which another agent was given.
             are_seeds = SHARED_PROGRAM.c.parent == ""
             many = connection.execute(select(func.count()).select_from(SHARED_PROGRAM).where(are_seeds)).scalar_one()

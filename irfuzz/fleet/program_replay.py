@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from typing import Any
+
+from sqlalchemy import Row, select
 
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.fleet.fleet_schema import SHARED_PROGRAM
@@ -39,7 +41,7 @@ def replay_program(store: StoreConnection, blobs: SharedBlobs, agent: str, seque
         row = connection.execute(select(SHARED_PROGRAM).where(key)).one_or_none()
     if row is None:
         raise UsageError(f"{store.name}: agent {agent} has given no program {sequence}")
-    seeds, trace, data = _Seeds(store, blobs), Trace.from_text(trace_text_of(row.trace)), blobs.get(row.blob)
+    seeds, trace, data = StoredSeeds(store, blobs), Trace.from_text(trace_text_of(row.trace)), blobs.get(row.blob)
     again = None if is_steered(trace.edits) else rebuild(trace, seeds.program)
     if not is_packed(data):
         made = expanded(data, seeds.stored)
@@ -51,8 +53,13 @@ def replay_program(store: StoreConnection, blobs: SharedBlobs, agent: str, seque
     return made
 
 
-class _Seeds:
-    """Seeds of a fleet by their digests."""
+class StoredSeeds:
+    """Seeds of a fleet by their digests.
+
+    Args:
+        store: of the fleet.
+        blobs: of the fleet.
+    """
 
     def __init__(self, store: StoreConnection, blobs: SharedBlobs) -> None:
         self._store, self._blobs = store, blobs
@@ -70,6 +77,22 @@ class _Seeds:
         if blob is None:
             raise InvalidProgram(f"{self._store.name}: no agent has given the seed {digest}")
         return self._blobs.get(blob)
+
+    def made(self, row: Row[Any]) -> Program:
+        """The program of a row of the store.
+
+        Args:
+            row: all of it.
+
+        Raises:
+            InvalidProgram: its seed or large weights are gone.
+            InternalError: a blob is gone.
+        """
+
+        def again() -> Program:
+            return Program.from_bytes(rebuild(Trace.from_text(trace_text_of(row.trace)), self.program))
+
+        return StoredPrograms(self._blobs).read(self._blobs.get(row.blob), again, self.stored)
 
     def program(self, digest: str) -> Program:
         """A seed, or a program of one node."""

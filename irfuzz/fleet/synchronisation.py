@@ -20,7 +20,7 @@ from irfuzz.fleet.agent_registry import (
 from irfuzz.fleet.finding_exchange import FindingsGiven, give_findings
 from irfuzz.fleet.program_exchange import ProgramIntake, features_of, give, prepare
 from irfuzz.fleet.shared_blobs import SharedBlobs
-from irfuzz.fleet.shared_work import SharedWork
+from irfuzz.fleet.shared_work import SharedWork, WorkSetting
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
 from irfuzz.store.database import Database
 from irfuzz.store.taken_programs import own_count, own_programs, taken_after
@@ -50,18 +50,19 @@ class FolderSync:
         account: of the agent.
         targets: names of what the agent runs.
         scratch: folder in which findings of others are written to run their scripts.
+        setting: what the agent does for others.
     """
 
     def __init__(
         self, store: StoreConnection, blobs: SharedBlobs, database: Database, account: AgentAccount,
-        targets: Sequence[str], scratch: Path,
+        targets: Sequence[str], scratch: Path, setting: WorkSetting | None = None,
     ) -> None:  # fmt: skip
         self.state = AgentState.RUNNING
         self.orders = account.orders
         self._store, self._blobs, self._database, self._account = store, blobs, database, account
         self._sequence, self._taken = account.sequence, account.taken
         self._findings = FindingsGiven(database, account.first_job, blobs)
-        self._work = SharedWork(store, blobs, account.name, targets, scratch)
+        self._work = SharedWork(store, blobs, account.name, targets, scratch, setting)
         self.intake = ProgramIntake(store, blobs, database, account.name)
         self._features: set[int] = set()
         self._before = time.monotonic(), self._programs()

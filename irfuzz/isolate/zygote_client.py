@@ -177,8 +177,10 @@ class ZygoteClient:
             try:
                 message = self._receive(self._deadline - time.monotonic())
             except ZygoteGone:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(ANSWER_SECONDS)
+                words = self._log.text().strip()  # one that does not end is destroyed, and its log with it
                 code = self._finish()
-                words = self._log.text().strip()
                 self.close()
                 how = f"died with {linux.signal_name(-code)}" if code < 0 else f"ended with code {code}"
                 if code == -14:  # SIGALRM: the kernel's own timer, set by the zygote

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from irfuzz.fleet.fleet_schema import LEASE, store_time
-from irfuzz.fleet.lease_table import MOST_ATTEMPTS, LeaseKind, end_lease, offer, take_lease
+from irfuzz.fleet.lease_table import MOST_ATTEMPTS, LeaseKind, end_lease, offer, take_first, take_lease
 from irfuzz.fleet.store_connection import StoreConnection
 
 pytestmark = pytest.mark.unit
@@ -65,6 +65,21 @@ def test_only_those_who_can_take_it(store: StoreConnection) -> None:
     assert take_lease(store, KIND, "b", ["reference"], 60) is None
     assert take_lease(store, LeaseKind.SWEEP, "b", ["torch:eager"], 60) is None
     assert take_lease(store, KIND, "b", ["reference", "torch:eager"], 60) is not None
+
+
+def test_of_several_kinds_the_first_is_taken_of_which_there_is_some(store: StoreConnection) -> None:
+    kinds = [LeaseKind.REDUCE, LeaseKind.CONFIRM, LeaseKind.VERSIONS]
+    assert take_first(store, kinds, "a", [], 60) is None
+    offered(store, "s")
+    with store.transaction() as connection:
+        offer(store, connection, LeaseKind.VERSIONS, "a")
+        offer(store, connection, LeaseKind.REDUCE, "z")
+        offer(store, connection, LeaseKind.SWEEP, "b")
+        offer(store, connection, LeaseKind.REDUCE, "y", since=1e12)
+    taken = [take_first(store, kinds, "a", [], 60) for _ in range(4)]
+    assert [lease and (lease.kind, lease.item) for lease in taken] == [
+        (LeaseKind.REDUCE, "z"), (LeaseKind.CONFIRM, "s"), (LeaseKind.VERSIONS, "a"), None,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("seconds", "free"), [(1000.0, False), (-1.0, True)])

@@ -77,7 +77,7 @@ def test_a_transaction_that_fails_leaves_nothing(store: StoreConnection) -> None
 def test_a_newer_version_is_refused(store: StoreConnection, store_url: str) -> None:
     with store.transaction() as connection:
         connection.execute(text("update fleet_version set version_num = '9999'"))
-    with pytest.raises(UsageError, match="expected version 0001 of its tables, got 9999; a newer irfuzz"):
+    with pytest.raises(UsageError, match="expected version 0002 of its tables, got 9999; a newer irfuzz"):
         StoreConnection(store_url)
 
 

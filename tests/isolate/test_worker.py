@@ -263,6 +263,19 @@ def test_not_a_python() -> None:
         worker.call({})
 
 
+def test_an_interpreter_that_closes_its_socket_and_lives_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irfuzz.isolate.zygote_client.ANSWER_SECONDS", 0.5)
+    deaf = tmp_path / "python"
+    code = "import os, time; os.closerange(3, 256); time.sleep(600)"
+    deaf.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E -c '{code}'\n")
+    deaf.chmod(0o755)
+    with (
+        pytest.raises(StartError, match=r"died with SIGKILL before it ran irfuzz's script; is it a Python\?"),
+        Worker(moody("", str(deaf))) as worker,
+    ):
+        worker.call({})
+
+
 def test_interpreter_without_numpy(tmp_path: Path) -> None:
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')

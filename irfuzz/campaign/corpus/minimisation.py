@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from irfuzz.campaign.config import Layout
 from irfuzz.campaign.corpus.feature_holders import FeatureHolders
 from irfuzz.campaign.corpus.known_programs import claim_of, entries_after, know_all
 from irfuzz.campaign.corpus.program_corpus import Corpus
+from irfuzz.campaign.corpus.testcase import CorpusEntry
 from irfuzz.campaign.output_folder_lock import OutputFolder
 from irfuzz.errors import UsageError
 from irfuzz.store.blob_collection import remove_unnamed_blobs
@@ -82,16 +83,29 @@ def minimise(out: Path) -> Minimisation:
 def _shrink(database: Database) -> tuple[int, int]:
     """Remove programs that are not needed; how many are left, and how many features there are."""
     database.index.sweep()
-    corpus, holders = Corpus(database), FeatureHolders()
-    know_all(database, holders, corpus.load)
+    corpus = Corpus(database)
+    know_all(database, FeatureHolders(), corpus.load)
     entries = entries_after(database, 0)
+    gone, features = not_needed(entries)
+    database.index.leave(gone, 0, 1)
+    database.index.sweep()
+    return len(entries) - len(gone), features
+
+
+def not_needed(entries: Sequence[CorpusEntry]) -> tuple[list[int], int]:
+    """Programs that a corpus can do without, by a greedy cover: those that brought most come first (AFL's ``cmin``).
+
+    Args:
+        entries: of the corpus, each with a number of its own. Seeds are needed.
+
+    Returns:
+        Their numbers in the order of the entries, and how many features there are, all of which the others brought.
+    """
+    holders = FeatureHolders()
     holders.take(list(map(claim_of, entries)))
     most_first = sorted(entries, key=lambda entry: (not entry.original, -len(entry.keys), entry.cost))
     needed = holders.favoured(map(claim_of, most_first))
-    gone = [entry.number for entry in entries if not entry.original and entry.number not in needed]
-    database.index.leave(gone, 0, 1)
-    database.index.sweep()
-    return len(entries) - len(gone), len(holders)
+    return [entry.number for entry in entries if not entry.original and entry.number not in needed], len(holders)
 
 
 def _size(layout: Layout) -> int:

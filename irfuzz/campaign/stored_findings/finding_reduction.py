@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ class ReductionOutcome:
     """What became of a finding.
 
     Attributes:
+        finding: as it is now, with the smallest case.
         before: nodes of what the reduction began with.
         after: of the smallest case.
         edits: of the trace that is left, if edits were dropped.
@@ -50,6 +51,7 @@ class ReductionOutcome:
         shown: the new ``repro.py`` shows it.
     """
 
+    finding: Finding = field(compare=False, repr=False)
     before: int
     after: int
     edits: int | None
@@ -232,7 +234,9 @@ class _Reduction:
         assert self._state is not None
         nodes, shown = len(finding.case.program.graph), finding.status is Status.CONFIRMED
         state = self._state
-        return ReductionOutcome(self._before, nodes, self._edits, state.tries, state.complete, finding.signature, shown)
+        return ReductionOutcome(
+            finding, self._before, nodes, self._edits, state.tries, state.complete, finding.signature, shown
+        )  # fmt: skip
 
 
 def targets_of(stored: Finding, folder: Path) -> tuple[Target, ...]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from irfuzz.campaign.config import Layout
 from irfuzz.campaign.stored_findings.finding_reduction import targets_of
 from irfuzz.errors import InvalidProgram, Unsupported, UsageError
+from irfuzz.execute.run_types import Target
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.versions.installation import Say
 from irfuzz.execute.versions.releases import distribution_of, ensure, releases
@@ -19,11 +20,13 @@ from irfuzz.findings.blame.affected_versions import AffectedVersions, with_other
 from irfuzz.findings.blame.introduced_fixed_releases import fixed, introduced
 from irfuzz.findings.codec import ABOUT, about_with_versions, read_folder
 from irfuzz.findings.fault_predicate import FaultPredicate
-from irfuzz.findings.finding import Finding
+from irfuzz.findings.finding import Finding, VersionAnswer
 from irfuzz.isolate import Limits
 from irfuzz.report.finding_markdown import report_with_versions
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Database
+
+NOTHING: Mapping[str, str] = {}
 
 _NUMBER = re.compile(r"(\d{4,})-")
 """How the name of a finding's folder begins."""
@@ -43,26 +46,68 @@ def bisected(folder: Path, say: Say, *, timeout: float = 10.0) -> Finding:
         UsageError: the finding does not show here, no release can be asked, or the index cannot be reached.
     """
     stored = read_folder(folder)
-    verdict = stored.verdict
-    if verdict.oracle == ORACLE or verdict.runs > 1:
-        raise UsageError(f"{folder}: shows by comparing forms or after several runs, which no release is asked for")
-    targets = targets_of(stored, folder)
+    targets = _askable(stored, folder)
     distribution = distribution_of(targets[0])
     every = releases(distribution)
-    with Runner(targets, Limits(seconds=timeout)) as runner:
-        found = _seen_again(stored, folder, runner)
 
-        def install(version: str) -> bool:
-            try:
-                ensure(distribution, version, say)
-            except UsageError as error:
-                say(f"{distribution} {version} is left out: {error}")
-                return False
-            return True
+    def install(version: str) -> bool:
+        try:
+            ensure(distribution, version, say)
+        except UsageError as error:
+            say(f"{distribution} {version} is left out: {error}")
+            return False
+        return True
 
-        with closing(AffectedVersions(runner, Limits(seconds=timeout))) as versions:
-            shown = versions.narrowed(found, every, install)
+    with _asking(stored, folder, targets, timeout) as (found, versions):
+        shown = versions.narrowed(found, every, install)
     return replace(stored, shown=with_others(shown, stored.shown))
+
+
+def answers_of_installed(
+    folder: Path, version: str | None = None, *, before: Mapping[str, str] = NOTHING, timeout: float = 10.0
+) -> tuple[VersionAnswer, ...]:
+    """What releases that are installed do with the finding of a folder; nothing is installed or written.
+
+    Args:
+        folder: of the finding.
+        version: the only release that is asked; ``None``: as many as tell in which the fault came and went.
+        before: the release before each, empty for the oldest, as far as that is known; answers tell it.
+        timeout: seconds that a target may take.
+
+    Returns:
+        Oldest first, with that of the release in which it was found.
+
+    Raises:
+        UsageError: the finding does not show here, no release can be asked, or that one is not installed.
+    """
+    stored = read_folder(folder)
+    targets = _askable(stored, folder)
+    with _asking(stored, folder, targets, timeout) as (found, versions):
+        shown = versions.shown_in(found) if version is None else versions.asked(found, version)
+    return tuple(replace(one, previous=before.get(one.version.partition("+")[0])) for one in shown)
+
+
+def _askable(stored: Finding, folder: Path) -> tuple[Target, ...]:
+    """The targets of a finding, the blamed one first.
+
+    Raises:
+        UsageError: it shows in a way in which no release can be asked, or its target is not there.
+    """
+    if stored.verdict.oracle == ORACLE or stored.verdict.runs > 1:
+        raise UsageError(f"{folder}: shows by comparing forms or after several runs, which no release is asked for")
+    return targets_of(stored, folder)
+
+
+@contextmanager
+def _asking(
+    stored: Finding, folder: Path, targets: Sequence[Target], timeout: float
+) -> Generator[tuple[Finding, AffectedVersions]]:
+    """A finding as it shows here, and what asks releases about it."""
+    limits = Limits(seconds=timeout)
+    with Runner(targets, limits) as runner:
+        found = _seen_again(stored, folder, runner)
+        with closing(AffectedVersions(runner, limits)) as versions:
+            yield found, versions
 
 
 def _seen_again(stored: Finding, folder: Path, runner: Runner) -> Finding:

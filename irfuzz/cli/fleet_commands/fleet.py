@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.fleet_commands.fleet_seeds import fleet_seeds
-from irfuzz.cli.parser import Parser, place
+from irfuzz.cli.parser import Parser, duration, place
 from irfuzz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ ABOUT = """Show the agents of a campaign on many machines, tell them what to do,
 
 status shows agents, rates, leases, the union of what programs show, and findings with who has seen them; drain lets
 agents finish and exit, pause lets them wait, resume lets them go on, end lets them exit and no new one begin, each with
---agent for one alone; add-seeds gives every agent seeds; findings writes folders as `irfuzz fuzz` does. Agents hear
-what they are told when they synchronise, within ten seconds (docs/fleet.md).
+--agent for one alone; add-seeds gives every agent seeds; findings writes folders as `irfuzz fuzz` does; distil keeps
+the programs that together show everything, as agents do once a night, and removes what was dropped a week ago. Agents
+hear what they are told when they synchronise, within ten seconds (docs/fleet.md).
 Exit code: 0, or 2 if the store cannot be used."""
 EXAMPLES = """examples:
   irfuzz fleet status --store sqlite:///fleet.sqlite
@@ -27,12 +28,13 @@ EXAMPLES = """examples:
   irfuzz fleet pause --store sqlite:///fleet.sqlite --agent node7-1f9a02c4
   irfuzz fleet drain --store sqlite:///fleet.sqlite
   irfuzz fleet add-seeds models --store sqlite:///fleet.sqlite
-  irfuzz fleet findings --store sqlite:///fleet.sqlite -o findings"""
+  irfuzz fleet findings --store sqlite:///fleet.sqlite -o findings
+  irfuzz fleet distil --store sqlite:///fleet.sqlite --dry-run"""
 
 ORDERED = {"drain": "drain", "pause": "pause", "resume": "run", "end": "end"}
 """What agents are told, by the word of the command line."""
 
-DOING = ("status", *ORDERED, "add-seeds", "findings")
+DOING = ("status", *ORDERED, "add-seeds", "findings", "distil")
 
 
 def arguments(parser: Parser) -> None:
@@ -43,6 +45,11 @@ def arguments(parser: Parser) -> None:
     add("--blobs", metavar="PLACE", help="Where models and weights are, if not where the fleet has them.")
     add("--agent", metavar="NAME", help="With drain, pause and resume: this agent alone.")
     add("-o", "--out", metavar="DIR", type=place, help="With findings: the folder in which they are written.")
+    add("--dry-run", action="store_true", help="With distil: say what would be dropped, and change nothing.")
+    add(
+        "--retain", metavar="TIME", type=duration,
+        help="With distil: how long dropped programs stay in the store, from now on. Default: 7d, or the last said.",
+    )  # fmt: skip
     add("--json", action="store_true", help="Print JSON.")
 
 
@@ -58,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
             _add_seeds(args, store)
         elif args.what == "findings":
             _findings(args, store)
+        elif args.what == "distil":
+            _distil(args, store)
         else:
             _tell(args, store)
     finally:
@@ -79,6 +88,8 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("findings: expected -o DIR")
     if args.agent is not None and args.what not in ("drain", "pause", "resume"):
         raise UsageError("--agent: only drain, pause and resume are about one agent")
+    if (args.dry_run or args.retain is not None) and args.what != "distil":
+        raise UsageError(f"{args.what}: --retain and --dry-run belong to distil")
 
 
 def _status(args: argparse.Namespace, store: StoreConnection) -> None:
@@ -118,3 +129,20 @@ def _findings(args: argparse.Namespace, store: StoreConnection) -> None:
     folders = write_findings(store, shared_blobs(store, args.blobs), args.out)
     lines = [f"{len(folders)} findings in {args.out}", *map(str, folders)]
     print(json.dumps([str(folder) for folder in folders]) if args.json else "\n".join(lines))
+
+
+def _distil(args: argparse.Namespace, store: StoreConnection) -> None:
+    from dataclasses import replace
+
+    from irfuzz.fleet.agent import shared_blobs
+    from irfuzz.fleet.blob_sweep import sweep_blobs
+    from irfuzz.fleet.upkeep.corpus_distillation import RETENTION, distil
+
+    blobs = None if args.dry_run else shared_blobs(store, args.blobs)
+    if args.retain is not None and not args.dry_run:
+        with store.transaction() as connection:
+            store.set(connection, {RETENTION: str(args.retain)})
+    found = distil(store, dry=args.dry_run)
+    if blobs is not None:
+        found = replace(found, blobs=sweep_blobs(store, blobs))
+    print(json.dumps(found.to_json()) if args.json else found)

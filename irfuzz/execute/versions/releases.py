@@ -74,6 +74,15 @@ def releases(distribution: str) -> tuple[str, ...]:
     Raises:
         UsageError: pip cannot tell, for want of a network or of such a distribution.
     """
+    return releases_now(distribution)
+
+
+def releases_now(distribution: str) -> tuple[str, ...]:
+    """The same, asked again.
+
+    Raises:
+        UsageError: pip cannot tell, for want of a network or of such a distribution.
+    """
     pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
     hasty = ["--retries", "1", "--timeout", "15"]
     asked = [*pip, *hasty, "index", "versions", "--", distribution]
@@ -198,7 +207,7 @@ def versions_beside(few: Sequence[Target], chosen: Sequence[Target], wanted: Ver
     versions: list[str] = []
     for version in reversed(candidates(wanted, say)):
         try:
-            found += _in_environment(few, ensure(wanted.distribution, version, say))
+            found += variants_in(few, ensure(wanted.distribution, version, say))
         except UsageError as error:
             say(f"{wanted.distribution} {version} is left out: {error}")
             continue
@@ -212,8 +221,12 @@ def versions_beside(few: Sequence[Target], chosen: Sequence[Target], wanted: Ver
     return [target for target in found if target.name not in there]
 
 
-def _in_environment(few: Sequence[Target], environment: str) -> list[Target]:
+def variants_in(few: Sequence[Target], environment: str) -> list[Target]:
     """Variants in an environment.
+
+    Args:
+        few: of any version.
+        environment: name of it; empty for irfuzz's own, in which ``few`` are then.
 
     Raises:
         UsageError: its interpreter is gone.

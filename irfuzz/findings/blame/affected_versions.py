@@ -121,6 +121,28 @@ class AffectedVersions:
             told = {v: replace(s, previous=before[v]) for v, s in told.items()}
         return _in_order(told.values())
 
+    def asked(self, finding: Finding, version: str) -> tuple[VersionAnswer, ...]:
+        """What one installed release does with a finding, beside that in which it was found.
+
+        Args:
+            finding: with its results.
+            version: the release.
+
+        Returns:
+            One entry or two, oldest first.
+
+        Raises:
+            UsageError: it is not installed.
+        """
+        about = _Question.about(finding)
+        own = about.own()
+        if _release(own.version) == version:
+            return (own,)
+        for environment, group in about.others().items():
+            if _release(group[0].version) == version:
+                return _in_order([own, self._answer(about, environment, group)])
+        raise UsageError(f"{about.blamed.component} {version} is not installed here")
+
     def _answer(self, about: _Question, environment: str, group: Sequence[Target]) -> VersionAnswer:
         """What one environment's version says."""
         own_names = {t.name for t in self._runner.targets}
