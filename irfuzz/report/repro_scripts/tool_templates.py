@@ -28,8 +28,8 @@ def run_tool(inputs, tool, **options):
         stored = np.load(HERE / (converter.FRAMEWORK + "_weights.npz"))
         weights = {name: stored[name + ".npy"] for name in stored.files}
         names = [value.name for value in before.graph.output]
-        if hasattr(converter, "compute"):
-            return converter.compute(source, weights, inputs, outputs=names, **options)
+        if hasattr(converter, "build"):
+            return converter.build(source, weights, inputs, outputs=names, **options)(inputs)
         return run_model(converter.export(source, weights, inputs, outputs=names, **options), inputs)
     if not getattr(converter, "INFERS", False):
         return run_model(converter.convert(model, **options), inputs)

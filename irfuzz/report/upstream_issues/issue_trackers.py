@@ -228,6 +228,10 @@ TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(("opencv",), "opencv/opencv", "", _PLAIN),
     IssueTracker(("tract",), "sonos/tract", "", _PLAIN),
     IssueTracker(("mnn",), "alibaba/MNN", "", _PLAIN),
+    IssueTracker(("litert",), "google-ai-edge/LiteRT", "", _PLAIN),
+    IssueTracker(("onnx2keras",), "gmalivenko/onnx2keras", "", _PLAIN),
+    IssueTracker(("executorch",), "pytorch/executorch", "", _PLAIN),
+    IssueTracker(("coremltools",), "apple/coremltools", "", _PLAIN),
     IssueTracker(("numpy",), "numpy/numpy", "", _PLAIN),
     IssueTracker(("jax",), "jax-ml/jax", "", _PLAIN),
 )
