@@ -49,10 +49,38 @@ class Converted:
     gaps: tuple[tuple[str, Any, str], ...]
 
 
-CONVERTED: dict[str, Converted] = {}
+TAN = "g (float[2] x) => (float[2] y) { y = Tan(x) }"
+EMPTY = "g (float[0,2] x) => (float[0,2] y) { y = Neg(x) }"
+
+CONVERTED: dict[str, Converted] = {
+    "litert:xnnpack": Converted(
+        "irfuzz env add ai-edge-litert==2.3.0 --with tensorflow-cpu",
+        "g (float[4] x) => (float[4] y) { y = Sigmoid(x) }",
+        {"x": np.array([5e29, -5e29, 1, 0], F)},
+        Symptom.NAN_INF,
+        (
+            (TAN, PAIR, "no kernel of its own for TensorFlow's Tan"),
+            (EMPTY, np.ones((0, 2), F), "Invalid tensor size"),
+            ("g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }", [PAIR], "it is no tensor"),
+        ),
+    ),
+    "onnx2keras": Converted(
+        "irfuzz env add onnx2keras==0.0.25 --with tensorflow-cpu",
+        "g (float[2,3] x) => (float[2] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0>(x, axes) }",
+        {"x": X},
+        Symptom.WRONG_SHAPE,
+        (
+            (TAN, PAIR, "no converter for Tan"),
+            ("g (int64[2] x) => (int64[2] y) { y = Identity(x) }", np.array([1, 2]), "one of single precision"),
+            ("g (float x) => (float y) { y = Relu(x) }", np.array(1, F), "an axis for the batch"),
+        ),
+    ),
+}
 """By component and variant."""
 
-FINE = "g (float[2,3] x) => (float[2,3] y, float[2,3] z) { a = Relu(x) b = Exp(a) y = Softmax(b) z = Sub(a, b) }"
+FINE = """g (float[2,3] x) => (float[2,3] y, float[2,3] z) {
+    a = Relu(x) b = Exp(a) y = Softmax <axis = 1>(b) z = Sub(a, b)
+}"""
 
 
 def program(text: str) -> Program:

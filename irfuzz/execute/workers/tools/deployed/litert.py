@@ -130,23 +130,31 @@ def _traced(
     why = ""
     for known in ([], counts) if counts and len(counts) < len(tensors) else ([],):
         takes = [name for name in tensors if name not in known]
-
-        def compute(*values: Any, known: list[str] = known, takes: list[str] = takes) -> dict[str, Any]:
-            made, fixed = names["tensors"](weights, {name: given[name] for name in known})
-            found = names["forward"](made, {**fixed, **dict(zip(takes, values))})  # noqa: B905 - Python 3.9
-            return {f"output_{index}": tf.identity(found[name]) for index, name in enumerate(outputs)}
-
         signature = [
             tf.TensorSpec(tensors[name].shape, tensors[name].dtype, name=f"input_{index}")
             for index, name in enumerate(takes)
         ]
         module: Any = tf.Module()
+        compute = _function_of(names, weights, {name: given[name] for name in known}, takes, outputs)
         module.compute = tf.function(compute, input_signature=signature, autograph=False)
         try:
             return module, module.compute.get_concrete_function(), takes
         except Exception as error:  # noqa: BLE001 - tracing comes before the converter
             why = " ".join(str(error).split())[:300]
     raise NotImplementedError(f"TensorFlow does not trace it: {why}")
+
+
+def _function_of(
+    names: dict[str, Any], weights: dict[str, Any], known: dict[str, Any], takes: list[str], outputs: list[str]
+) -> Callable[..., dict[str, Any]]:
+    """What the module computes of the inputs in ``takes``, with weights and ``known`` inputs as constants."""
+
+    def compute(*values: Any) -> dict[str, Any]:
+        made, fixed = names["tensors"](weights, known)
+        found = names["forward"](made, {**fixed, **dict(zip(takes, values))})  # noqa: B905 - Python 3.9
+        return {f"output_{index}": tf.identity(found[name]) for index, name in enumerate(outputs)}
+
+    return compute
 
 
 def _in_short(error: Exception) -> Exception:
