@@ -64,6 +64,13 @@ CONVERTED: dict[str, Converted] = {
             ("g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }", [PAIR], "it is no tensor"),
         ),
     ),
+    "litert:builtin": Converted(
+        "irfuzz env add ai-edge-litert==2.3.0 --with tensorflow-cpu",
+        "g (float[4] x) => (float[4] y) { y = LeakyRelu <alpha = 0.5>(x) }",
+        {"x": np.array([-np.inf, -1, 0, 2], F)},
+        Symptom.NAN_INF,
+        ((TAN, PAIR, "no kernel of its own for TensorFlow's Tan"),),
+    ),
     "onnx2keras": Converted(
         "irfuzz env add onnx2keras==0.0.25 --with tensorflow-cpu",
         "g (float[2,3] x) => (float[2] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0>(x, axes) }",

@@ -85,12 +85,12 @@ def adapter_of(options: Mapping[str, Any]) -> ToolAdapter | None:
 
 
 def packages_of(adapter: ToolAdapter) -> list[str]:
-    """What a script that runs it needs installed: its own distribution and onnx, and onnxruntime unless the tool itself
-    gives values.
+    """What a script that runs it needs installed: its own distribution, what that computes with, and onnx, and
+    onnxruntime unless the tool itself gives values.
     """
     if adapter.npm:
         return ["onnx"]  # npm has the other
-    return [adapter.distributions[0], "onnx", *([] if adapter.gives == "values" else ["onnxruntime"])]
+    return [adapter.distributions[0], *adapter.needs, "onnx", *([] if adapter.gives == "values" else ["onnxruntime"])]
 
 
 def files_of(adapter: ToolAdapter) -> dict[str, bytes]:
