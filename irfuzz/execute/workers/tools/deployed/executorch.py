@@ -82,16 +82,7 @@ def build(
     if any(not isinstance(value, torch.Tensor) for value in given.values()):
         raise NotImplementedError("ExecuTorch takes tensors as inputs, no sequences and no optionals")
     module = Generated(names, weights, list(inputs), outputs).eval()
-    arguments = tuple(given[name] for name in inputs)
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exported = _exported(module, arguments)
-        try:
-            partitioners = [make() for make in PARTITIONERS[backend]]
-            program = to_edge_transform_and_lower(exported, partitioner=partitioners).to_executorch()
-        except Exception as error:  # noqa: BLE001 - it raises many kinds; the reason is in the text
-            raise _in_short(error) from None
-    buffer = program.buffer
+    buffer = _lowered(module, tuple(given[name] for name in inputs), backend)
 
     def run(values: dict[str, Any]) -> dict[str, Any]:
         _, fed = names["tensors"](_bits(arrays), _bits(values))
@@ -105,6 +96,18 @@ def build(
         return {name: names["to_array"](value.clone()) for name, value in zip(outputs, found)}  # noqa: B905
 
     return run
+
+
+def _lowered(module: Any, arguments: tuple[Any, ...], backend: str) -> bytes:
+    """The program's file."""
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exported = _exported(module, arguments)
+        try:
+            partitioners = [make() for make in PARTITIONERS[backend]]
+            return to_edge_transform_and_lower(exported, partitioner=partitioners).to_executorch().buffer
+        except Exception as error:  # noqa: BLE001 - it raises many kinds; the reason is in the text
+            raise _in_short(error) from None
 
 
 def _exported(module: Any, arguments: tuple[Any, ...]) -> Any:
