@@ -66,8 +66,8 @@ CONVERTED: dict[str, Converted] = {
     ),
     "litert:builtin": Converted(
         "irfuzz env add ai-edge-litert==2.3.0 --with tensorflow-cpu",
-        "g (float[4] x) => (float[4] y) { y = LeakyRelu <alpha = 0.5>(x) }",
-        {"x": np.array([-np.inf, -1, 0, 2], F)},
+        "g (float[4] x, float[4] w) => (float[4] y) { y = Mul(x, w) }",
+        {"x": np.array([-np.inf, -1, 0, 2], F), "w": np.array([2, 1, 3, 0.5], F)},
         Symptom.NAN_INF,
         ((TAN, PAIR, "no kernel of its own for TensorFlow's Tan"),),
     ),
