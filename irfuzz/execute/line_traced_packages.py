@@ -26,6 +26,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "onnxruntime-float16": ("onnxruntime.transformers",),
     "onnxruntime-quantization": ("onnxruntime.quantization",),
     "onnxruntime-saved": (),
+    "litert": ("tensorflow.lite",),
 }
 """Python packages of components that are more, or less, than the one package that brings them."""
 

@@ -29,6 +29,7 @@ from irfuzz.isolate.guard import guarded
 REQUIREMENT = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*==\s*([\w.+!]*\w)")
 
 MODULES: Mapping[str, str] = {
+    "ai-edge-litert": "ai_edge_litert",
     "iree-base-compiler": "iree.compiler",
     "onnx-graphsurgeon": "onnx_graphsurgeon",
     "mnn": "MNN",

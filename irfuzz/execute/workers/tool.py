@@ -6,7 +6,8 @@ the variable ``IRFUZZ_TOOL`` names. That file has ``version() -> str`` and one o
 - ``convert(model: bytes, **options) -> bytes``: a model for a model,
 - ``load(model: bytes, **options) -> callable``: of a model something that takes and gives dictionaries of arrays,
 - ``export(source: str, arrays: dict, inputs: dict, **options) -> bytes``: a model for a generated module,
-- ``compute(source: str, arrays: dict, inputs: dict, **options) -> dict``: what a generated module computes,
+- ``build(source: str, arrays: dict, inputs: dict, **options) -> callable``: of a generated module something that takes
+  and gives dictionaries of arrays,
 
 and optionally ``passes() -> list``, names of which ``convert`` leaves out those in its option ``off`` (with commas
 between them; ``first`` names those of a conversion before it), and which a run with the option ``tell`` gives as its
@@ -81,9 +82,10 @@ def _made(request: dict[str, Any], arrays: list[Any], variant: dict[str, Any], c
         return _model(TOOL.convert(model, **options), passes)
     weights = dict(zip(request["arrays"], arrays))  # noqa: B905
     inputs = dict(zip(names, arrays[len(request["arrays"]) :]))  # noqa: B905
-    if hasattr(TOOL, "compute"):
+    if hasattr(TOOL, "build"):
+        run = TOOL.build(request["source"], weights, inputs, **options)
         course.at("run")
-        return named(TOOL.compute(request["source"], weights, inputs, **options))
+        return named(run(inputs))
     return _model(TOOL.export(request["source"], weights, inputs, **options), [])
 
 

@@ -128,7 +128,8 @@ def _how_to_get(scene: ReproSpec) -> str:
     if tool is not None and tool.npm:
         return f"\n    npm install {component.replace('==', '@')}; python repro.py\n"
     if tool is not None:  # the environment may be from before it got all of this
-        others += [p for p in tool_templates.packages_of(tool)[1:] if p not in others]
+        there = {re.sub(r"(-cpu|-gpu)?([=<>!~].*)?$", "", other) for other in others}
+        others += [p for p in tool_templates.packages_of(tool)[1:] if p not in there]
     missing = "Other packages than the blamed one may be missing: what they answered is written down below.\n\n"
     return (
         f"{missing if _recorded(scene) else chr(10)}"

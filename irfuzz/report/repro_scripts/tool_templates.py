@@ -28,8 +28,8 @@ def run_tool(inputs, tool, **options):
         stored = np.load(HERE / (converter.FRAMEWORK + "_weights.npz"))
         weights = {name: stored[name + ".npy"] for name in stored.files}
         names = [value.name for value in before.graph.output]
-        if hasattr(converter, "compute"):
-            return converter.compute(source, weights, inputs, outputs=names, **options)
+        if hasattr(converter, "build"):
+            return converter.build(source, weights, inputs, outputs=names, **options)(inputs)
         return run_model(converter.export(source, weights, inputs, outputs=names, **options), inputs)
     if not getattr(converter, "INFERS", False):
         return run_model(converter.convert(model, **options), inputs)
@@ -85,12 +85,12 @@ def adapter_of(options: Mapping[str, Any]) -> ToolAdapter | None:
 
 
 def packages_of(adapter: ToolAdapter) -> list[str]:
-    """What a script that runs it needs installed: its own distribution and onnx, and onnxruntime unless the tool itself
-    gives values.
+    """What a script that runs it needs installed: its own distribution, what that computes with, and onnx, and
+    onnxruntime unless the tool itself gives values.
     """
     if adapter.npm:
         return ["onnx"]  # npm has the other
-    return [adapter.distributions[0], "onnx", *([] if adapter.gives == "values" else ["onnxruntime"])]
+    return [adapter.distributions[0], *adapter.needs, "onnx", *([] if adapter.gives == "values" else ["onnxruntime"])]
 
 
 def files_of(adapter: ToolAdapter) -> dict[str, bytes]:

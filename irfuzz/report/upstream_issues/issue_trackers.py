@@ -232,6 +232,9 @@ TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(("ncnn",), "Tencent/ncnn", "", _PLAIN),
     IssueTracker(("tinygrad",), "tinygrad/tinygrad", "", _PLAIN),
     IssueTracker(("tvm",), "apache/tvm", "", _PLAIN),
+    IssueTracker(("litert",), "google-ai-edge/LiteRT", "", _PLAIN),
+    IssueTracker(("onnx2keras",), "gmalivenko/onnx2keras", "", _PLAIN),
+    IssueTracker(("executorch",), "pytorch/executorch", "", _PLAIN),
     IssueTracker(("numpy",), "numpy/numpy", "", _PLAIN),
     IssueTracker(("jax",), "jax-ml/jax", "", _PLAIN),
 )
