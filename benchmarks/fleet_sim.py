@@ -1,0 +1,538 @@
+"""Simulates a fleet from measured costs: agents, their exchange and their store, by discrete events.
+
+* ``python -m benchmarks.fleet_sim measure [--rounds 10]`` measures what a synchronisation costs here
+  (``benchmarks.fleet_costs``) and writes it, with date and machine, to ``benchmarks/results/fleet_costs.json``.
+* ``... compare [--agents 2,4,8,16,32] [--seconds 30]`` runs real agents whose program is a sleep of 20 ms
+  (``benchmarks.fleet_sleepers``) against a PostgreSQL, simulates the same, and prints both. Exit code 1 if a rate is
+  more than 20% from the simulation.
+* ``... scale [--machines 100,1000,10000] [--jobs 16] [--rate 50]`` simulates larger fleets on machines of their own,
+  with three ways of exchange, and looks for the number of machines at which the database has no time left.
+
+In ``compare`` every program is an event and every feature is drawn. In ``scale`` an agent's synchronisation is one
+event: how many programs it made since the last one is drawn from Poisson's law, and which of their features nobody had
+found yet from the law of features, so 10,000 machines take a minute. A processor of the database serves one transaction
+after the other, first come, first served. Not simulated: findings and leases (few rows), failures, and networks, whose
+bandwidth the traffic says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import itertools
+import json
+import math
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fleet_costs import Cost, MeasuredCosts, as_idle, measure
+from benchmarks.fleet_sleepers import LOOK_EVERY, SLEEP, FeatureLaw, run_sleepers
+from benchmarks.postgres_server import PostgresServer
+
+COSTS = Path(__file__).parent / "results" / "fleet_costs.json"
+SCALE = Path(__file__).parent / "results" / "fleet_scale.json"
+NEAR = 0.2
+"""Share by which a real rate may differ from the simulated one."""
+
+EVERY = 5.0
+"""Seconds between two synchronisations of an agent."""
+
+EXCHANGES = ("as built", "one query", "subscribed", "filtered")
+"""Ways of exchange: as it is built; with one query for all others' news in place of one for each, and no row of each
+agent read; that, with an agent looking at and taking in only what shows features of its own share; and that, with a
+filter of all known features in place of rows, so that it gives none that others have found."""
+
+CLASSES = 100
+"""Shares of features to one of which an agent subscribes."""
+
+FILTER_EVERY = 60.0
+"""Seconds between two filters."""
+
+FULL = 0.8
+"""Share of the database's processors above which waiting grows without bound."""
+
+
+class Cores:
+    """Processors that serve one request after the other, first come, first served.
+
+    Args:
+        many: processors.
+    """
+
+    def __init__(self, many: int) -> None:
+        self._free = [0.0] * many
+        self.busy = 0.0
+
+    def serve(self, now: float, seconds: float) -> float:
+        """When a request that comes now is done; requests come in the order of time."""
+        begin = max(now, heapq.heappop(self._free))
+        heapq.heappush(self._free, begin + seconds)
+        self.busy += seconds
+        return begin + seconds
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedSleepers:
+    """What simulated sleepers did while they were counted, as ``SleeperFigures`` says of real ones."""
+
+    agents: int
+    rates: list[float]
+    given: int
+    taken: int
+    features: int
+    duplicates: float
+    sync_seconds: float
+
+
+@dataclass(slots=True)
+class _Sleeper:
+    rng: np.random.Generator
+    known: set[int] = field(default_factory=set)
+    coming: list[tuple[float, set[int]]] = field(default_factory=list)
+    held: set[int] = field(default_factory=set)  # by the folder, as the synchronisation sees it
+    pending: list[set[int]] = field(default_factory=list)
+    looked: int = 0
+    counted: int = 0
+    taken: int = 0
+
+
+class SleeperSimulation:
+    """A few agents whose program is a sleep, on one machine with the database.
+
+    Args:
+        costs: of it.
+        agents: how many.
+        law: of features.
+        cores: of the machine.
+        seed: of all draws.
+    """
+
+    def __init__(self, costs: MeasuredCosts, agents: int, law: FeatureLaw, cores: int, seed: int = 0) -> None:
+        self._costs, self._law, self._cores = costs, law, Cores(cores)
+        self._ends = np.cumsum(law.weights())
+        self._agents = [_Sleeper(np.random.default_rng((seed, n))) for n in range(agents)]
+        self._log: list[tuple[int, set[int]]] = []
+        self._union: set[int] = set()
+        self._duplicates = 0
+        self._syncs: list[float] = []
+
+    def run(self, warm: float, seconds: float) -> SimulatedSleepers:
+        """Simulate; programs count after ``warm`` seconds."""
+        start = np.random.default_rng(1).random(len(self._agents))
+        events = [(float(at) * SLEEP, 0, n) for n, at in enumerate(start)]
+        events += [(float(at) * EVERY, 1, n) for n, at in enumerate(start)]
+        heapq.heapify(events)
+        end = warm + seconds
+        while events and events[0][0] < end:
+            now, kind, number = heapq.heappop(events)
+            agent = self._agents[number]
+            if kind:
+                heapq.heappush(events, (self._synchronise(number, agent, now) + EVERY, 1, number))
+                continue
+            done = self._program(agent, now)
+            agent.counted += warm <= now and done <= end
+            heapq.heappush(events, (done + SLEEP + self._costs.overslept, 0, number))
+        many = len(self._log)
+        return SimulatedSleepers(
+            len(self._agents), [round(a.counted / seconds, 2) for a in self._agents], many,
+            sum(a.taken for a in self._agents), len(self._union), round(self._duplicates / max(1, many), 4),
+            round(statistics.fmean(self._syncs or [0.0]), 4),
+        )  # fmt: skip
+
+    def _program(self, agent: _Sleeper, now: float) -> float:
+        """One program whose sleep is over; when the next sleep begins."""
+        while agent.coming and agent.coming[0][0] <= now:
+            agent.known |= agent.coming.pop(0)[1]
+        news = {int(n) for n in self._law.draw(self._ends, agent.rng)[0]} - agent.known
+        if news:
+            agent.known |= news
+            agent.held |= news
+            agent.pending.append(news)
+        return self._cores.serve(now, self._costs.program * self._costs.stretch)
+
+    def _synchronise(self, number: int, agent: _Sleeper, now: float) -> float:
+        """One synchronisation; when it is done."""
+        rows = [(who, keys) for who, keys in self._log[agent.looked :] if who != number]
+        agent.looked = len(self._log)
+        taken = 0
+        fresh: set[int] = set()
+        for _, keys in rows:
+            if not keys <= agent.held:
+                taken += 1
+                agent.held |= keys
+                fresh |= keys
+        given = agent.pending
+        agent.pending = []
+        cost = sync_cost(
+            self._costs, len(self._agents), len({who for who, _ in rows}), len(given), len(rows) - taken, taken
+        )
+        done = self._cores.serve(now, cost.agent * self._costs.stretch)
+        done = self._cores.serve(done, cost.database * self._costs.stretch)
+        done += max(0.0, cost.wall - (cost.agent + cost.database) * self._costs.stretch)
+        for keys in given:
+            self._duplicates += keys <= self._union
+            self._union |= keys
+            self._log.append((number, keys))
+        agent.taken += taken
+        if fresh:
+            agent.coming.append((done + LOOK_EVERY / 2, fresh))
+        self._syncs.append(done - now)
+        return done
+
+
+def sync_cost(costs: MeasuredCosts, agents: int, queries: float, given: float, looked: float, taken: float) -> Cost:
+    """What a synchronisation costs.
+
+    Args:
+        costs: measured.
+        agents: in the fleet.
+        queries: other agents that have news.
+        given: rows.
+        looked: rows of others that are looked at and left.
+        taken: rows that are taken in.
+    """
+    parts = (
+        (costs.sync, 1.0), (costs.per_agent, agents), (costs.per_query, queries), (costs.per_given, given),
+        (costs.per_looked, looked + taken), (costs.per_taken, taken),
+    )  # fmt: skip
+    return Cost(*(sum(getattr(c, name) * many for c, many in parts) for name in Cost.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPlan:
+    """A large fleet.
+
+    Attributes:
+        machines: with one agent each.
+        jobs: of each agent.
+        rate: programs a second of each job.
+        exchange: one of ``EXCHANGES``.
+        cores: of the database's machine.
+        before: programs that the fleet has judged before; what they showed everybody knows.
+        seconds: that are simulated; the first quarter is not counted.
+    """
+
+    machines: int
+    jobs: int = 16
+    rate: float = 50.0
+    exchange: str = EXCHANGES[0]
+    cores: int = 16
+    before: float = 1e8
+    seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class FleetFigures:
+    """What a simulated fleet needs; all but shares and times is by the second.
+
+    Attributes:
+        machines: how many.
+        exchange: how they exchange.
+        programs: judged.
+        synchronisations: of all agents.
+        queries: of the database.
+        rows_written: programs, features and intake.
+        rows_read: programs of others, and rows of agents.
+        blob_in: megabytes written to the blobs.
+        blob_out: megabytes read from them.
+        filter_out: megabytes of filters.
+        database_cores: processors that the database is busy with.
+        transactions: open at once, which a pooler needs as connections.
+        wait: seconds of a synchronisation, the median.
+        wait_most: of the slowest in twenty.
+        agent_share: part of one processor that an agent spends on synchronisation.
+        duplicates: share of given programs that showed what another one had shown.
+        found: features that were new to all.
+    """
+
+    machines: int
+    exchange: str
+    programs: float
+    synchronisations: float
+    queries: float
+    rows_written: float
+    rows_read: float
+    blob_in: float
+    blob_out: float
+    filter_out: float
+    database_cores: float
+    transactions: float
+    wait: float
+    wait_most: float
+    agent_share: float
+    duplicates: float
+    found: float
+
+
+@dataclass(slots=True)
+class _Machine:
+    last: float
+    rows: int = 0  # that were visible when it looked last
+    unique: int = 0
+    own: set[int] = field(default_factory=set)
+
+
+class FleetSimulation:
+    """A large fleet: each agent's synchronisation is one event.
+
+    Args:
+        costs: of an idle machine; the database's are the same.
+        plan: of the fleet.
+        law: of features.
+        seed: of all draws.
+    """
+
+    def __init__(self, costs: MeasuredCosts, plan: FleetPlan, law: FeatureLaw, seed: int = 0) -> None:
+        self._costs, self._plan, self._law = costs, plan, law
+        self._rng = np.random.default_rng(seed)
+        self._weights = law.weights()
+        known = self._rng.random(law.universe) < -np.expm1(
+            np.log1p(-np.minimum(self._weights, 0.999)) * plan.before * law.per_program
+        )
+        self._found_at = np.where(known, -1.0, np.inf)
+        self._database = Cores(plan.cores)
+        self._rows = self._unique = self._features = 0
+        self._snapshots: list[tuple[float, np.ndarray, np.ndarray]] = []
+        self._totals = dict.fromkeys(
+            ("syncs", "queries", "written", "read", "given", "taken", "duplicates", "found", "agent", "database"), 0.0
+        )
+        self._waits: list[float] = []
+
+    def run(self) -> FleetFigures:
+        """Simulate."""
+        plan = self._plan
+        order = itertools.count()
+        events: list[tuple[float, int, int, list[np.ndarray] | None]] = [
+            (float(at) * EVERY, next(order), number, None) for number, at in enumerate(self._rng.random(plan.machines))
+        ]
+        heapq.heapify(events)
+        machines = [_Machine(0.0) for _ in range(plan.machines)]
+        counted_from = plan.seconds / 4
+        while events and events[0][0] < plan.seconds:
+            now, _, number, news = heapq.heappop(events)
+            if news is not None:
+                self._commit(now, news)
+                continue
+            self._snapshot(now)
+            done, rows = self._synchronise(number, machines[number], now, counted=now >= counted_from)
+            heapq.heappush(events, (done, next(order), number, rows))
+            heapq.heappush(events, (done + EVERY, next(order), number, None))
+        return self._figures(plan.seconds - counted_from)
+
+    def _snapshot(self, now: float) -> None:
+        """Remember now and then what nobody had found."""
+        pause = {"subscribed": math.inf, "filtered": FILTER_EVERY}.get(self._plan.exchange, 1.0)
+        if not self._snapshots or now - self._snapshots[-1][0] > pause:
+            left = np.flatnonzero(np.isinf(self._found_at))
+            self._snapshots.append((now, left, np.cumsum(self._weights[left])))
+
+    def _draw(self, number: int, machine: _Machine, programs: float) -> list[np.ndarray]:
+        """Features of programs that show something that the agent does not know of."""
+        past = (one for one in reversed(self._snapshots) if one[0] <= machine.last)
+        _, left, ends = next(past, self._snapshots[0])
+        if not len(left):
+            return []
+        hits = self._rng.poisson(programs * self._law.per_program * ends[-1])
+        drawn = left[np.minimum(np.searchsorted(ends, self._rng.random(hits) * ends[-1]), len(left) - 1)]
+        told = self._found_at[drawn] <= machine.last
+        if self._plan.exchange in ("subscribed", "filtered"):
+            told &= drawn % CLASSES == number % CLASSES
+        fresh = [int(f) for f, known in zip(drawn, told, strict=True) if not known]
+        rows: list[np.ndarray] = []
+        for feature in fresh:
+            if feature not in machine.own:
+                machine.own.add(feature)
+                rows.append(np.array([feature]))
+        return rows
+
+    def _synchronise(
+        self, number: int, machine: _Machine, now: float, *, counted: bool
+    ) -> tuple[float, list[np.ndarray]]:
+        plan, costs = self._plan, self._costs
+        given = self._draw(number, machine, plan.jobs * plan.rate * (now - machine.last))
+        share = 1.0 / CLASSES if plan.exchange in ("subscribed", "filtered") else 1.0
+        rows, unique = (self._rows - machine.rows) * share, (self._unique - machine.unique) * share
+        machine.rows, machine.unique, machine.last = self._rows, self._unique, now
+        others = max(1, plan.machines - 1)
+        if plan.exchange == "as built":
+            queries, agents = others * -math.expm1(-rows / others), plan.machines
+        else:
+            queries, agents = min(1.0, rows), 1
+        cost = sync_cost(costs, agents, queries, len(given), rows - unique, unique)
+        begun = now + cost.agent
+        done = self._database.serve(now, cost.database) + cost.agent
+        if counted:
+            self._waits.append(done - now)
+            more = {
+                "syncs": 1, "queries": queries, "written": len(given) * 2 + unique, "read": rows + agents,
+                "given": len(given), "taken": unique, "agent": cost.agent, "database": cost.database,
+                "duplicates": sum(bool(np.all(self._found_at[keys] <= now)) for keys in given),
+            }  # fmt: skip
+            for name, value in more.items():
+                self._totals[name] += value
+        return max(begun, done), given
+
+    def _commit(self, now: float, rows: Sequence[np.ndarray]) -> None:
+        for keys in rows:
+            new = keys[np.isinf(self._found_at[keys])]
+            self._found_at[new] = now
+            self._rows += 1
+            self._unique += len(new) > 0
+            self._totals["found"] += len(new) if now >= self._plan.seconds / 4 else 0
+
+    def _figures(self, seconds: float) -> FleetFigures:
+        plan, costs = self._plan, self._costs
+        each = {name: value / seconds for name, value in self._totals.items()}
+        waits = sorted(self._waits) or [0.0]
+        known = np.count_nonzero(np.isfinite(self._found_at))
+        filters = plan.machines * known * 10 / 8 / 1e6 / FILTER_EVERY if plan.exchange == "filtered" else 0.0
+        return FleetFigures(
+            plan.machines, plan.exchange, plan.machines * plan.jobs * plan.rate, each["syncs"], each["queries"],
+            each["written"], each["read"], each["given"] * costs.blob_bytes / 1e6,
+            each["taken"] * costs.blob_bytes / 1e6, filters, each["database"],
+            each["syncs"] * statistics.fmean(waits), statistics.median(waits), waits[int(len(waits) * 0.95)],
+            each["agent"] / plan.machines, self._totals["duplicates"] / max(1.0, self._totals["given"]), each["found"],
+        )  # fmt: skip
+
+
+def fitted_law(discovery: Sequence[tuple[int, int]], per_program: int = 12) -> FeatureLaw:
+    """The law by which real mutants cease to show new features.
+
+    Args:
+        discovery: as ``MeasuredCosts`` has it.
+        per_program: features that a program shows.
+    """
+    laws = [FeatureLaw(u, e / 20, per_program) for u in (2000, 20_000, 200_000) for e in range(18, 37)]
+    return min(laws, key=lambda law: _misfit(law, discovery))
+
+
+def _misfit(law: FeatureLaw, discovery: Sequence[tuple[int, int]]) -> float:
+    rng, ends = np.random.default_rng(0), np.cumsum(law.weights())
+    drawn = law.draw(ends, rng, discovery[-1][0])
+    _, first = np.unique(drawn.ravel(), return_index=True)
+    new = np.unique(first // law.per_program)
+    return sum((math.log(max(1, np.searchsorted(new, n)) / max(1, many))) ** 2 for n, many in discovery)
+
+
+def most_machines(costs: MeasuredCosts, law: FeatureLaw, plan: FleetPlan) -> int:
+    """The largest fleet, to an eighth, whose database is busy for less than ``FULL`` of its processors.
+
+    Args:
+        costs: of an idle machine.
+        law: of features.
+        plan: of the fleet, whose number of machines is not looked at.
+    """
+
+    def fits(machines: int) -> bool:
+        figures = FleetSimulation(costs, replace(plan, machines=machines, seconds=20.0), law).run()
+        return figures.database_cores < FULL * plan.cores and figures.wait_most < EVERY
+
+    low, high = 1, 2
+    while high < 1 << 15 and fits(high):
+        low, high = high, high * 2
+    if high >= 1 << 15:
+        return high
+    while high - low > low / 8:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def compare(agents: Sequence[int], seconds: float, costs: MeasuredCosts, cores: int) -> list[dict[str, Any]]:
+    """Real sleepers beside simulated ones.
+
+    Args:
+        agents: how many, one fleet each.
+        seconds: that programs are counted.
+        costs: of this machine as it is now.
+        cores: of it.
+    """
+    law = FeatureLaw()
+    rows: list[dict[str, Any]] = []
+    server = PostgresServer.begin()
+    try:
+        for many in agents:
+            with tempfile.TemporaryDirectory(prefix="irfuzz-fleet-sim-") as place:
+                real = run_sleepers(server.database(), Path(place), many, seconds, law=law)
+            made = SleeperSimulation(costs, many, law, cores).run(5.0, seconds)
+            ideal = many / (SLEEP + costs.overslept + costs.program * costs.stretch)
+            rows.append(
+                {
+                    "agents": many, "real, programs/s": round(sum(real.rates), 1),
+                    "simulated, programs/s": round(sum(made.rates), 1),
+                    "ratio": round(sum(real.rates) / max(1e-9, sum(made.rates)), 3),
+                    "of linear": round(sum(real.rates) / ideal, 3), "real": asdict(real), "simulated": asdict(made),
+                }
+            )  # fmt: skip
+            print(json.dumps({k: v for k, v in rows[-1].items() if k not in ("real", "simulated")}), flush=True)
+    finally:
+        server.end()
+    return rows
+
+
+def scale(costs: MeasuredCosts, machines: Sequence[int], plan: FleetPlan) -> dict[str, Any]:
+    """What fleets of machines need, and at how many the database has no time left."""
+    law, idle = fitted_law(costs.discovery), as_idle(costs)
+    found: dict[str, Any] = {
+        "law": asdict(law),
+        "plan": asdict(plan),
+        "costs": costs.machine,
+        "fleets": [],
+        "limits": {},
+    }
+    for exchange in EXCHANGES:
+        for many in machines:
+            figures = FleetSimulation(idle, replace(plan, machines=many, exchange=exchange), law).run()
+            row = {
+                name: float(f"{value:.4g}") if isinstance(value, float) else value
+                for name, value in asdict(figures).items()
+            }
+            row["connections, GB"] = round(many * costs.connection_bytes / 1e9, 2)
+            row["bytes of rows a day, GB"] = round(figures.rows_written / 3 * costs.row_bytes * 86400 / 1e9, 1)
+            found["fleets"].append(row)
+            print(json.dumps(row), flush=True)
+        found["limits"][exchange] = most_machines(idle, law, replace(plan, exchange=exchange))
+        print(json.dumps({exchange: found["limits"][exchange]}), flush=True)
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Simulate a fleet from measured costs.")
+    parser.add_argument("what", choices=("measure", "compare", "scale"))
+    parser.add_argument("--costs", type=Path, default=COSTS, help="file of costs, which measure writes")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--agents", default="2,4,8,16,32")
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--machines", default="100,1000,10000")
+    parser.add_argument("--jobs", type=int, default=16)
+    parser.add_argument("--rate", type=float, default=50.0, help="programs a second of a job")
+    parser.add_argument("--cores", type=int, default=16, help="of the database's machine")
+    parser.add_argument("--json", type=Path, help="file for the output; of scale: benchmarks/results/fleet_scale.json")
+    args = parser.parse_args(argv)
+    if args.what == "measure":
+        costs = measure(args.rounds)
+        args.costs.write_text(json.dumps(costs.to_json(), indent=1) + "\n")
+        print(args.costs.read_text())
+        return 0
+    if args.what == "compare":
+        costs = measure(args.rounds)  # anew: other work on this machine is a part of them
+        rows = compare([int(n) for n in args.agents.split(",")], args.seconds, costs, int(costs.machine["cores"]))
+        if args.json:
+            args.json.write_text(json.dumps({"costs": costs.to_json(), "fleets": rows}, indent=1) + "\n")
+        return int(any(abs(row["ratio"] - 1) > NEAR for row in rows))
+    costs = MeasuredCosts.from_json(json.loads(args.costs.read_text()))
+    plan = FleetPlan(1, args.jobs, args.rate, cores=args.cores)
+    found = scale(costs, [int(n) for n in args.machines.split(",")], plan)
+    (args.json or SCALE).write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
