@@ -32,7 +32,9 @@ The way through the files:
   ``finding_exchange`` gives findings.
 * ``lease_table`` hands out work that is there once for all; ``shared_work`` is an agent's part of it.
 * ``synchronisation`` does all of that again and again, through absences of the store; ``agent`` is the whole process.
-* ``fleet_status`` tells what the store knows, and writes findings as folders.
+* ``fleet_status`` tells what the store knows, and writes findings as folders; ``fleet_site`` writes pages.
+* ``finding_labels`` lets what a person says of a finding reach every folder.
+* ``starters`` run agents on clusters.
 
 To add a kind of shared work, add it to ``LeaseKind``, offer it with its reason (``SharedWork.offer``) and do
 it in ``SharedWork.go_on``. To change a table, see ``migrations``. Each file has its tests in ``tests/fleet``, on SQLite
