@@ -32,8 +32,7 @@ The way through the files:
   ``finding_exchange`` gives findings.
 * ``lease_table`` hands out work that is there once for all; ``shared_work`` is an agent's part of it.
 * ``synchronisation`` does all of that again and again, through absences of the store; ``agent`` is the whole process.
-* ``fleet_status`` tells what the store knows, and writes findings as folders; ``fleet_site`` writes pages.
-* ``finding_labels`` lets what a person says of a finding reach every folder.
+* ``fleet_status`` tells what the store knows, and writes findings as folders; ``reporting`` has pages and labels.
 * ``starters`` run agents on clusters.
 
 To add a kind of shared work, add it to ``LeaseKind``, offer it with its reason (``SharedWork.offer``) and do

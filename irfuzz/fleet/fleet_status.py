@@ -16,9 +16,9 @@ from irfuzz.errors import UsageError
 from irfuzz.findings.codec import ABOUT, finding_of, label_of
 from irfuzz.fleet.agent_registry import ORDERS, SEED, SEEDS, SILENT_SECONDS, AgentState
 from irfuzz.fleet.finding_exchange import shared_findings, with_bytes
-from irfuzz.fleet.finding_labels import finding_labels
 from irfuzz.fleet.fleet_schema import AGENT, FEATURE, INTAKE, LEASE, SHARED_PROGRAM, SIGHTING, store_time
 from irfuzz.fleet.lease_table import LeaseKind
+from irfuzz.fleet.reporting.finding_labels import finding_labels
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
 from irfuzz.report.command_reports.finding_list import label, read

@@ -21,8 +21,8 @@ from irfuzz.fleet.agent_registry import (
     forget_silent,
 )
 from irfuzz.fleet.finding_exchange import FindingsGiven, give_findings
-from irfuzz.fleet.finding_labels import finding_labels, label_folders
 from irfuzz.fleet.program_exchange import ProgramIntake, features_of, give, prepare
+from irfuzz.fleet.reporting.finding_labels import finding_labels, label_folders
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.shared_work import SharedWork
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable

@@ -14,9 +14,9 @@ from irfuzz.cli.main import main
 from irfuzz.errors import UsageError
 from irfuzz.findings.codec import finding_of, label_of, row_of
 from irfuzz.fleet.agent_registry import AgentState
-from irfuzz.fleet.finding_labels import label_finding
-from irfuzz.fleet.fleet_site import FOLDERS, write_fleet_site
 from irfuzz.fleet.fleet_status import fleet_status, write_findings
+from irfuzz.fleet.reporting.finding_labels import label_finding
+from irfuzz.fleet.reporting.fleet_site import FOLDERS, write_fleet_site
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
 from tests.fleet.made import add_mutants, add_seed

@@ -15,7 +15,6 @@ from sqlalchemy import select
 import irfuzz
 from irfuzz.errors import InvalidProgram
 from irfuzz.fleet.finding_exchange import shared_findings, with_bytes
-from irfuzz.fleet.finding_labels import label_finding
 from irfuzz.fleet.fleet_schema import (
     AGENT,
     FEATURE,
@@ -28,6 +27,7 @@ from irfuzz.fleet.fleet_schema import (
 )
 from irfuzz.fleet.fleet_status import fleet_status
 from irfuzz.fleet.program_replay import replay_program
+from irfuzz.fleet.reporting.finding_labels import label_finding
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
 from irfuzz.mutate.mutation_trace import Trace, parse_trace

@@ -167,7 +167,7 @@ def _findings(args: argparse.Namespace, store: StoreConnection) -> None:
 def _report(args: argparse.Namespace, store: StoreConnection) -> None:
     from irfuzz.cli.model_reading_and_output_checks import writable_folder
     from irfuzz.fleet.agent import shared_blobs
-    from irfuzz.fleet.fleet_site import write_fleet_site
+    from irfuzz.fleet.reporting.fleet_site import write_fleet_site
     from irfuzz.fleet.store_connection import StoreUnreachable
     from irfuzz.report.pages.page_frame import REFRESH_SECONDS
 
@@ -193,7 +193,7 @@ def _report(args: argparse.Namespace, store: StoreConnection) -> None:
 
 
 def _label(args: argparse.Namespace, store: StoreConnection) -> None:
-    from irfuzz.fleet.finding_labels import label_finding
+    from irfuzz.fleet.reporting.finding_labels import label_finding
 
     named, text = args.words
     signature = label_finding(store, named, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -106,7 +107,7 @@ class AgentKeeper:
 
 def _node() -> str:
     """The id of the node of Ray on which this runs; empty outside of Ray."""
-    ray = sys.modules.get("ray")
+    ray: Any = sys.modules.get("ray")
     return str(ray.get_runtime_context().get_node_id()) if ray is not None and ray.is_initialized() else ""
 
 
@@ -151,7 +152,7 @@ def start_on_ray(
 
 def _connected(address: str) -> Any:
     try:
-        import ray
+        ray: Any = importlib.import_module("ray")
     except ModuleNotFoundError:
         raise UsageError(f"--ray {address}: needs ray; {EXTRA}") from None
     more: dict[str, Any] = {}
@@ -168,9 +169,8 @@ def _connected(address: str) -> Any:
 
 def _keeper(ray: Any, node: str) -> Any:
     """The actor's class for a node; another node takes it if that one is gone."""
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    strategy = NodeAffinitySchedulingStrategy(node_id=node, soft=True)
+    strategies: Any = importlib.import_module("ray.util.scheduling_strategies")
+    strategy = strategies.NodeAffinitySchedulingStrategy(node_id=node, soft=True)
     return ray.remote(AgentKeeper).options(
         num_cpus=0, max_restarts=-1, max_task_retries=-1, scheduling_strategy=strategy
     )
