@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ import numpy as np
 from sqlalchemy import text
 
 import irfuzz
-from benchmarks.fleet_sleepers import FeatureLaw, SleepingJob, seed, sleeping_folder
+from benchmarks.fleet_model import Cost, FeatureLaw, MeasuredCosts
+from benchmarks.fleet_sleepers import SleepingJob, seed, sleeping_folder
 from benchmarks.postgres_server import PostgresServer
 from irfuzz.campaign.corpus.feature_holders import FeatureHolders
 from irfuzz.fleet.agent_registry import join, register
@@ -42,73 +43,6 @@ ROWS = 150
 
 CROWD = 64
 """Agents without news, and later with one row each, beside the ones that are measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one thing costs, in seconds.
-
-    Attributes:
-        agent: of processor time in the agent.
-        database: of processor time in the database.
-        wall: that passed; more than both if disks or networks were waited for.
-    """
-
-    agent: float = 0.0
-    database: float = 0.0
-    wall: float = 0.0
-
-    def less(self, other: Cost, share: float = 1.0) -> Cost:
-        """This without another one, divided; nothing is below zero."""
-        pairs = zip(asdict(self).values(), asdict(other).values(), strict=True)
-        return Cost(*(max(0.0, (a - b) / share) for a, b in pairs))
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredCosts:
-    """Costs of one machine, as the simulation takes them.
-
-    Attributes:
-        sync: of a synchronisation with nothing new beside one other agent.
-        per_agent: more of each agent that there is.
-        per_query: more of each other agent that has news.
-        per_given: of each row that is given, its blob included.
-        per_looked: of each row of others that is looked at and left.
-        per_taken: of each row that is taken in, its blob included, beyond looking at it.
-        program: of a sleeper's program beyond its sleep, without what is stored.
-        overslept: seconds that a sleep of 20 ms takes longer here.
-        stretch: seconds that pass for one of processor time here: above 1 if others use the machine.
-        row_bytes: that a program takes in the database, its features and indexes included.
-        blob_bytes: that it takes among the blobs.
-        connection_bytes: of memory that a back end of the database takes for itself.
-        discovery: programs that showed something new, after so many programs of a chain of real mutants.
-        machine: what it was measured on, and when.
-    """
-
-    sync: Cost
-    per_agent: Cost
-    per_query: Cost
-    per_given: Cost
-    per_looked: Cost
-    per_taken: Cost
-    program: float
-    overslept: float
-    stretch: float
-    row_bytes: int
-    blob_bytes: int
-    connection_bytes: int
-    discovery: list[tuple[int, int]]
-    machine: dict[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it as JSON-able data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> MeasuredCosts:
-        """The inverse of ``to_json``."""
-        costs = {name: Cost(**value) for name, value in data.items() if isinstance(value, dict) and name != "machine"}
-        return cls(**{**data, **costs, "discovery": [tuple(pair) for pair in data["discovery"]]})
 
 
 class _Bench:
@@ -296,17 +230,3 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "irfuzz": irfuzz.__version__,
     }
-
-
-def as_idle(costs: MeasuredCosts) -> MeasuredCosts:
-    """The same costs on a machine that nobody else uses: processor time as it was, and what passed beyond it undone.
-
-    Args:
-        costs: as measured.
-    """
-    still = {
-        field: replace(cost, wall=cost.agent + cost.database)
-        for field in ("sync", "per_agent", "per_query", "per_given", "per_looked", "per_taken")
-        if isinstance(cost := getattr(costs, field), Cost)
-    }
-    return replace(costs, **still, stretch=1.0, overslept=0.0002)

@@ -25,6 +25,7 @@ import math
 import statistics
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -32,9 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fleet_costs import Cost, MeasuredCosts, as_idle, measure
-from benchmarks.fleet_sleepers import LOOK_EVERY, SLEEP, FeatureLaw, run_sleepers
-from benchmarks.postgres_server import PostgresServer
+from benchmarks.fleet_model import LOOK_EVERY, SLEEP, Cost, FeatureLaw, MeasuredCosts, as_idle
 
 COSTS = Path(__file__).parent / "results" / "fleet_costs.json"
 SCALE = Path(__file__).parent / "results" / "fleet_scale.json"
@@ -49,11 +48,26 @@ EXCHANGES = ("as built", "one query", "subscribed", "filtered")
 agent read; that, with an agent looking at and taking in only what shows features of its own share; and that, with a
 filter of all known features in place of rows, so that it gives none that others have found."""
 
+SLICE = 0.004
+"""Seconds after which a processor goes on with another process."""
+
 CLASSES = 100
 """Shares of features to one of which an agent subscribes."""
 
+SNAPSHOTS = 16
+"""Of what nobody had found; who looked before the oldest is taken to have looked then."""
+
+UNIVERSE = 1_000_000
+"""Features that there are in a large fleet: far more than the chain of mutants shows by which the law is found."""
+
 FILTER_EVERY = 60.0
 """Seconds between two filters."""
+
+MOST = 1 << 15
+"""Machines above which nobody looks for a limit."""
+
+SLEEPERS = FeatureLaw(universe=2000, exponent=1.2, per_program=2)
+"""What sleepers draw from: little enough that most of their programs show nothing new after half a minute."""
 
 FULL = 0.8
 """Share of the database's processors above which waiting grows without bound."""
@@ -103,6 +117,15 @@ class _Sleeper:
     taken: int = 0
 
 
+@dataclass(slots=True)
+class _Synchronisation:
+    begun: float
+    left: float | None = None  # seconds of a processor's time; ``None`` before it begins
+    waits: float = 0.0
+    given: list[set[int]] = field(default_factory=list)
+    fresh: set[int] = field(default_factory=set)
+
+
 class SleeperSimulation:
     """A few agents whose program is a sleep, on one machine with the database.
 
@@ -126,19 +149,22 @@ class SleeperSimulation:
     def run(self, warm: float, seconds: float) -> SimulatedSleepers:
         """Simulate; programs count after ``warm`` seconds."""
         start = np.random.default_rng(1).random(len(self._agents))
-        events = [(float(at) * SLEEP, 0, n) for n, at in enumerate(start)]
-        events += [(float(at) * EVERY, 1, n) for n, at in enumerate(start)]
-        heapq.heapify(events)
+        events: list[tuple[float, int, int, _Synchronisation | None]] = []
+        order = itertools.count()
+        for number, at in enumerate(start.tolist()):
+            heapq.heappush(events, (at * SLEEP, next(order), number, None))
+            heapq.heappush(events, (at * EVERY, next(order), number, _Synchronisation(at * EVERY)))
         end = warm + seconds
         while events and events[0][0] < end:
-            now, kind, number = heapq.heappop(events)
+            now, _, number, sync = heapq.heappop(events)
             agent = self._agents[number]
-            if kind:
-                heapq.heappush(events, (self._synchronise(number, agent, now) + EVERY, 1, number))
+            if sync is not None:
+                again, sync = self._synchronise(number, agent, now, sync)
+                heapq.heappush(events, (again, next(order), number, sync))
                 continue
             done = self._program(agent, now)
             agent.counted += warm <= now and done <= end
-            heapq.heappush(events, (done + SLEEP + self._costs.overslept, 0, number))
+            heapq.heappush(events, (done + SLEEP + self._costs.overslept, next(order), number, None))
         many = len(self._log)
         return SimulatedSleepers(
             len(self._agents), [round(a.counted / seconds, 2) for a in self._agents], many,
@@ -157,34 +183,46 @@ class SleeperSimulation:
             agent.pending.append(news)
         return self._cores.serve(now, self._costs.program * self._costs.stretch)
 
-    def _synchronise(self, number: int, agent: _Sleeper, now: float) -> float:
-        """One synchronisation; when it is done."""
+    def _synchronise(
+        self, number: int, agent: _Sleeper, now: float, sync: _Synchronisation
+    ) -> tuple[float, _Synchronisation]:
+        """Begin a synchronisation, go on with it for a slice of a processor's time, or end it; when what is next."""
+        if sync.left is None:
+            sync.left = self._begin(number, agent, sync)
+        if sync.left > 0:
+            part = min(SLICE, sync.left)
+            sync.left -= part
+            return self._cores.serve(now, part), sync
+        if sync.waits > 0:
+            waits, sync.waits = sync.waits, 0.0
+            return now + waits, sync
+        for keys in sync.given:
+            self._duplicates += keys <= self._union
+            self._union |= keys
+            self._log.append((number, keys))
+        if sync.fresh:
+            agent.coming.append((now + LOOK_EVERY / 2, sync.fresh))
+        self._syncs.append(now - sync.begun)
+        return now + EVERY, _Synchronisation(now + EVERY)
+
+    def _begin(self, number: int, agent: _Sleeper, sync: _Synchronisation) -> float:
+        """Take what others gave, and what is to be given; seconds of a processor's time that it costs."""
         rows = [(who, keys) for who, keys in self._log[agent.looked :] if who != number]
         agent.looked = len(self._log)
         taken = 0
-        fresh: set[int] = set()
         for _, keys in rows:
             if not keys <= agent.held:
                 taken += 1
                 agent.held |= keys
-                fresh |= keys
-        given = agent.pending
-        agent.pending = []
-        cost = sync_cost(
-            self._costs, len(self._agents), len({who for who, _ in rows}), len(given), len(rows) - taken, taken
-        )
-        done = self._cores.serve(now, cost.agent * self._costs.stretch)
-        done = self._cores.serve(done, cost.database * self._costs.stretch)
-        done += max(0.0, cost.wall - (cost.agent + cost.database) * self._costs.stretch)
-        for keys in given:
-            self._duplicates += keys <= self._union
-            self._union |= keys
-            self._log.append((number, keys))
+                sync.fresh |= keys
         agent.taken += taken
-        if fresh:
-            agent.coming.append((done + LOOK_EVERY / 2, fresh))
-        self._syncs.append(done - now)
-        return done
+        sync.given, agent.pending = agent.pending, []
+        cost = sync_cost(
+            self._costs, len(self._agents), len({who for who, _ in rows}), len(sync.given), len(rows) - taken, taken
+        )
+        busy = (cost.agent + cost.database) * self._costs.stretch
+        sync.waits = max(0.0, cost.wall - busy)
+        return busy
 
 
 def sync_cost(costs: MeasuredCosts, agents: int, queries: float, given: float, looked: float, taken: float) -> Cost:
@@ -202,7 +240,10 @@ def sync_cost(costs: MeasuredCosts, agents: int, queries: float, given: float, l
         (costs.sync, 1.0), (costs.per_agent, agents), (costs.per_query, queries), (costs.per_given, given),
         (costs.per_looked, looked + taken), (costs.per_taken, taken),
     )  # fmt: skip
-    return Cost(*(sum(getattr(c, name) * many for c, many in parts) for name in Cost.__slots__))
+    agent = database = wall = 0.0
+    for cost, many in parts:
+        agent, database, wall = agent + cost.agent * many, database + cost.database * many, wall + cost.wall * many
+    return Cost(agent, database, wall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +266,7 @@ class FleetPlan:
     exchange: str = EXCHANGES[0]
     cores: int = 16
     before: float = 1e8
-    seconds: float = 60.0
+    seconds: float = 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +340,7 @@ class FleetSimulation:
         self._found_at = np.where(known, -1.0, np.inf)
         self._database = Cores(plan.cores)
         self._rows = self._unique = self._features = 0
-        self._snapshots: list[tuple[float, np.ndarray, np.ndarray]] = []
+        self._snapshots: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=SNAPSHOTS)
         self._totals = dict.fromkeys(
             ("syncs", "queries", "written", "read", "given", "taken", "duplicates", "found", "agent", "database"), 0.0
         )
@@ -392,7 +433,7 @@ class FleetSimulation:
         each = {name: value / seconds for name, value in self._totals.items()}
         waits = sorted(self._waits) or [0.0]
         known = np.count_nonzero(np.isfinite(self._found_at))
-        filters = plan.machines * known * 10 / 8 / 1e6 / FILTER_EVERY if plan.exchange == "filtered" else 0.0
+        filters = plan.machines * int(known) * 10 / 8 / 1e6 / FILTER_EVERY if plan.exchange == "filtered" else 0.0
         return FleetFigures(
             plan.machines, plan.exchange, plan.machines * plan.jobs * plan.rate, each["syncs"], each["queries"],
             each["written"], each["read"], each["given"] * costs.blob_bytes / 1e6,
@@ -409,7 +450,7 @@ def fitted_law(discovery: Sequence[tuple[int, int]], per_program: int = 12) -> F
         discovery: as ``MeasuredCosts`` has it.
         per_program: features that a program shows.
     """
-    laws = [FeatureLaw(u, e / 20, per_program) for u in (2000, 20_000, 200_000) for e in range(18, 37)]
+    laws = [FeatureLaw(UNIVERSE, e / 40, per_program) for e in range(36, 90)]
     return min(laws, key=lambda law: _misfit(law, discovery))
 
 
@@ -422,12 +463,15 @@ def _misfit(law: FeatureLaw, discovery: Sequence[tuple[int, int]]) -> float:
 
 
 def most_machines(costs: MeasuredCosts, law: FeatureLaw, plan: FleetPlan) -> int:
-    """The largest fleet, to an eighth, whose database is busy for less than ``FULL`` of its processors.
+    """The largest fleet, to a quarter, whose database is busy for less than ``FULL`` of its processors.
 
     Args:
         costs: of an idle machine.
         law: of features.
         plan: of the fleet, whose number of machines is not looked at.
+
+    Returns:
+        At most ``MOST``.
     """
 
     def fits(machines: int) -> bool:
@@ -435,11 +479,11 @@ def most_machines(costs: MeasuredCosts, law: FeatureLaw, plan: FleetPlan) -> int
         return figures.database_cores < FULL * plan.cores and figures.wait_most < EVERY
 
     low, high = 1, 2
-    while high < 1 << 15 and fits(high):
+    while high < MOST and fits(high):
         low, high = high, high * 2
-    if high >= 1 << 15:
+    if high >= MOST:
         return high
-    while high - low > low / 8:
+    while high - low > low / 4:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
@@ -454,7 +498,10 @@ def compare(agents: Sequence[int], seconds: float, costs: MeasuredCosts, cores: 
         costs: of this machine as it is now.
         cores: of it.
     """
-    law = FeatureLaw()
+    from benchmarks.fleet_sleepers import run_sleepers
+    from benchmarks.postgres_server import PostgresServer
+
+    law = SLEEPERS
     rows: list[dict[str, Any]] = []
     server = PostgresServer.begin()
     try:
@@ -516,6 +563,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--cores", type=int, default=16, help="of the database's machine")
     parser.add_argument("--json", type=Path, help="file for the output; of scale: benchmarks/results/fleet_scale.json")
     args = parser.parse_args(argv)
+    if args.what != "scale":
+        from benchmarks.fleet_costs import measure  # with irfuzz, which a simulation needs not
     if args.what == "measure":
         costs = measure(args.rounds)
         args.costs.write_text(json.dumps(costs.to_json(), indent=1) + "\n")

@@ -28,6 +28,7 @@ import onnx
 from sqlalchemy import func, select
 
 import irfuzz
+from benchmarks.fleet_model import LOOK_EVERY, SLEEP, FeatureLaw, duplicate_share
 from irfuzz.campaign.corpus.feature_holders import FeatureHolders
 from irfuzz.campaign.corpus.known_programs import entries_after
 from irfuzz.fleet.agent_registry import AgentState, join, register
@@ -39,48 +40,11 @@ from irfuzz.mutate.feature_counts import features
 from irfuzz.mutate.mutation_trace import Trace, parse_trace
 from irfuzz.store.database import Database, ProgramRow
 
-SLEEP = 0.02
-"""Seconds that a program takes."""
-
 STORE_EVERY = 25
 """Programs after which a sleeper stores how far it is, if none of them was new."""
 
-LOOK_EVERY = 1.0
-"""Seconds between two looks at what was taken in."""
-
 MODEL = '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2, 3] y) { a = Relu(x) y = Neg(a) }'
 READY_SECONDS = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureLaw:
-    """How features are distributed over programs: feature number ``n`` (from 0) has weight ``(n + 1) ** -exponent``.
-
-    Attributes:
-        universe: how many features there are.
-        exponent: of the law.
-        per_program: features that a program shows.
-    """
-
-    universe: int = 20_000
-    exponent: float = 1.1
-    per_program: int = 12
-
-    def weights(self) -> np.ndarray:
-        """Probability of each feature in one draw."""
-        found = np.arange(1, self.universe + 1, dtype=np.float64) ** -self.exponent
-        return found / found.sum()
-
-    def draw(self, ends: np.ndarray, rng: np.random.Generator, programs: int = 1) -> np.ndarray:
-        """Features of programs, one row each.
-
-        Args:
-            ends: cumulated weights.
-            rng: randomness.
-            programs: how many.
-        """
-        found = np.searchsorted(ends, rng.random((programs, self.per_program)))
-        return np.minimum(found, self.universe - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,20 +248,6 @@ def _figures(url: str, seconds: float, rates: list[float]) -> SleeperFigures:
         round(sum(a.sync_seconds for a in agents) / max(1, syncs), 4),
         round(sum(a.sync_cpu for a in agents) / sum(a.heartbeat - a.started for a in agents), 4),
     )  # fmt: skip
-
-
-def duplicate_share(programs: Sequence[Sequence[int]]) -> float:
-    """The share of programs whose features all came with earlier ones.
-
-    Args:
-        programs: features of each, in the order in which they reached the store.
-    """
-    seen: set[int] = set()
-    again = 0
-    for keys in programs:
-        again += seen.issuperset(keys)
-        seen.update(keys)
-    return again / max(1, len(programs))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
