@@ -6,7 +6,7 @@
   (``benchmarks.fleet_sleepers``) against a PostgreSQL, simulates the same, and prints both. Exit code 1 if a rate is
   more than 20% from the simulation.
 * ``... scale [--machines 100,1000,10000] [--jobs 16] [--rate 50]`` simulates larger fleets on machines of their own,
-  with three ways of exchange, and looks for the number of machines at which the database has no time left.
+  with four ways of exchange, and looks for the number of machines at which the database has no time left.
 
 In ``compare`` every program is an event and every feature is drawn. In ``scale`` an agent's synchronisation is one
 event: how many programs it made since the last one is drawn from Poisson's law, and which of their features nobody had
@@ -450,7 +450,7 @@ def fitted_law(discovery: Sequence[tuple[int, int]], per_program: int = 12) -> F
         discovery: as ``MeasuredCosts`` has it.
         per_program: features that a program shows.
     """
-    laws = [FeatureLaw(UNIVERSE, e / 40, per_program) for e in range(36, 90)]
+    laws = [FeatureLaw(UNIVERSE, e / 20, per_program) for e in range(18, 45)]
     return min(laws, key=lambda law: _misfit(law, discovery))
 
 
@@ -524,9 +524,18 @@ def compare(agents: Sequence[int], seconds: float, costs: MeasuredCosts, cores: 
     return rows
 
 
-def scale(costs: MeasuredCosts, machines: Sequence[int], plan: FleetPlan) -> dict[str, Any]:
-    """What fleets of machines need, and at how many the database has no time left."""
-    law, idle = fitted_law(costs.discovery), as_idle(costs)
+def scale(
+    costs: MeasuredCosts, machines: Sequence[int], plan: FleetPlan, law: FeatureLaw | None = None
+) -> dict[str, Any]:
+    """What fleets of machines need, and at how many the database has no time left.
+
+    Args:
+        costs: measured.
+        machines: sizes of fleets.
+        plan: of them all.
+        law: of features; ``None``: the one that fits ``costs.discovery``.
+    """
+    law, idle = law or fitted_law(costs.discovery), as_idle(costs)
     found: dict[str, Any] = {
         "law": asdict(law),
         "plan": asdict(plan),
@@ -548,6 +557,30 @@ def scale(costs: MeasuredCosts, machines: Sequence[int], plan: FleetPlan) -> dic
         found["limits"][exchange] = most_machines(idle, law, replace(plan, exchange=exchange))
         print(json.dumps({exchange: found["limits"][exchange]}), flush=True)
     return found
+
+
+COLUMNS = {
+    "machines": "machines", "exchange": "exchange", "rows written a second": "rows_written",
+    "rows read a second": "rows_read", "queries a second": "queries", "blobs in, MB/s": "blob_in",
+    "blobs out, MB/s": "blob_out", "filters, MB/s": "filter_out", "database, cores": "database_cores",
+    "transactions at once": "transactions", "synchronisation, s": "wait", "of one in twenty, s": "wait_most",
+    "duplicates": "duplicates",
+}  # fmt: skip
+"""Of the table in docs/fleet.md, by fields of ``FleetFigures``."""
+
+
+def table(found: dict[str, Any]) -> str:
+    """What ``scale`` found as a table in Markdown, and the limits below it.
+
+    Args:
+        found: by ``scale``, or read from its file.
+    """
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    for row in found["fleets"]:
+        cells = (row[name] for name in COLUMNS.values())
+        lines.append(f"| {' | '.join(f'{c:,.4g}' if isinstance(c, int | float) else c for c in cells)} |")
+    limits = (f"{name}: {'over ' * (many >= MOST)}{many:,}" for name, many in found["limits"].items())
+    return "\n".join([*lines, "", f"Machines until the database is full: {'; '.join(limits)}."])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -580,6 +613,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     plan = FleetPlan(1, args.jobs, args.rate, cores=args.cores)
     found = scale(costs, [int(n) for n in args.machines.split(",")], plan)
     (args.json or SCALE).write_text(json.dumps(found, indent=1) + "\n")
+    print(table(found))
     return 0
 
 

@@ -12,6 +12,7 @@ from benchmarks.fleet_model import SLEEP, Cost, FeatureLaw, MeasuredCosts, as_id
 from benchmarks.fleet_sim import (
     CLASSES,
     EVERY,
+    EXCHANGES,
     UNIVERSE,
     Cores,
     FleetPlan,
@@ -19,7 +20,9 @@ from benchmarks.fleet_sim import (
     SleeperSimulation,
     fitted_law,
     most_machines,
+    scale,
     sync_cost,
+    table,
 )
 
 FREE = MeasuredCosts(
@@ -117,6 +120,17 @@ def test_a_law_is_found_again() -> None:
     curve = [(n, int(np.searchsorted(new, n))) for n in (125, 250, 500, 1000, 2000)]
     found = fitted_law(curve)
     assert found.exponent == pytest.approx(law.exponent, abs=0.11)
+
+
+@pytest.mark.unit
+def test_the_table_has_a_row_for_each_fleet_and_the_limits() -> None:
+    costs = replace(FREE, sync=Cost(0.0, 0.1, 0.1))
+    plan = FleetPlan(1, jobs=1, rate=1.0, cores=1, seconds=20.0)
+    lines = table(scale(costs, [10, 20], plan, LAW)).splitlines()
+    assert len(lines) == 2 + 2 * len(EXCHANGES) + 2
+    assert lines[2].startswith("| 10 | as built |")
+    assert {line.count("|") for line in lines[:-2]} == {lines[0].count("|")}
+    assert lines[-1].startswith("Machines until the database is full: as built: ")
 
 
 @pytest.mark.slow

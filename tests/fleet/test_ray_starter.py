@@ -140,27 +140,54 @@ class TwoNodes:
         port = self.address.rpartition(":")[2]
         common = ["--block", "--num-cpus", "1", "--object-store-memory", str(80 << 20), "--node-ip-address", host]
         head = ["--head", "--port", port, "--include-dashboard", "false", "--temp-dir", str(folder / "ray")]
-        self.log = (folder / "ray.log").open("ab")
-        self.head = self._start([*head, *common])
-        self.second = self._start(["--address", self.address, *common])
+        self.folder, self.leaders = folder, list[subprocess.Popen[bytes]]()
+        self._words = [*head, *common], ["--address", self.address, *common]
 
-    def _start(self, words: list[str]) -> subprocess.Popen[bytes]:
+    def start(self) -> None:
+        """Start the first node, then the second."""
+        self.head = self._start("head", self._words[0])
+        self.second = self._start("second", self._words[1])
+
+    def _start(self, name: str, words: list[str]) -> subprocess.Popen[bytes]:
+        """Start a node, again if it does not come within the 30 seconds that Ray gives it on a busy machine."""
         code = "import sys; from ray.scripts.scripts import main; sys.argv[0] = 'ray'; sys.exit(main())"
-        return subprocess.Popen(
-            [sys.executable, "-c", code, "start", *words], env=self.env, stdout=self.log, stderr=self.log,
-            stdin=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+        for attempt in range(8):
+            path = self.folder / f"{name}{attempt}.log"
+            with path.open("wb") as log:
+                node = subprocess.Popen(
+                    [sys.executable, "-c", code, "start", *words], env=self.env, stdout=log, stderr=log,
+                    stdin=subprocess.DEVNULL, start_new_session=True,
+                )  # fmt: skip
+            self.leaders.append(node)
+            comes(lambda path=path, node=node: b"runtime started" in path.read_bytes() or node.poll() is not None)
+            if node.poll() is None:
+                return node
+            self.kill(node)
+        raise AssertionError(path.read_text()[-1000:])
 
     def kill(self, node: subprocess.Popen[bytes]) -> None:
-        """Kill all processes of a node."""
-        for pid in (*linux.descendants(node.pid), node.pid):
+        """Kill all processes of a node, those that lost their parents, too."""
+        for pid in (*linux.descendants(node.pid), node.pid, *session(node.pid)):
             kill(pid)
         node.wait()
+        self.leaders.remove(node)
 
     def end(self) -> None:
-        for node in (self.second, self.head):
+        for node in list(self.leaders):
             self.kill(node)
-        self.log.close()
+
+
+def session(leader: int) -> list[int]:
+    """Processes of a session."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader:
+            found.append(int(path.parent.name))
+    return found
 
 
 def kill(pid: int) -> None:
@@ -177,6 +204,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoNodes]:
     folder.mkdir()
     found = TwoNodes(folder)
     try:
+        found.start()
         yield found
     finally:
         found.end()
@@ -184,7 +212,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoNodes]:
 
 @pytest.mark.slow
 @pytest.mark.backend
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(2400)
 def test_actors_and_nodes_that_are_killed_are_replaced(nodes: TwoNodes, postgres: Any, tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(TINY), tmp_path / "tiny.onnx")
     url = postgres.database()
@@ -194,7 +222,6 @@ def test_actors_and_nodes_that_are_killed_are_replaced(nodes: TwoNodes, postgres
         "--jobs 1 --sync 1 --targets reference,onnxruntime:disabled",
     ]  # fmt: skip
     with (tmp_path / "start.log").open("wb") as log:
-        time.sleep(20)  # both raylets are there, or the first alone, which is as well
         started = subprocess.Popen(
             [sys.executable, "-P", "-m", "irfuzz", *map(str, words)], cwd=tmp_path, env=nodes.env, stdout=log,
             stderr=log, stdin=subprocess.DEVNULL,
