@@ -19,6 +19,7 @@ from irfuzz.fleet.reporting.finding_labels import label_finding
 from irfuzz.fleet.reporting.fleet_site import FOLDERS, write_fleet_site
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
+from irfuzz.store.database import Status
 from tests.fleet.made import add_mutants, add_seed
 from tests.fleet.test_program_exchange import Member
 from tests.report.pages.conftest import finding
@@ -81,6 +82,10 @@ def test_pages_are_written_again_only_if_something_changed(
     member.sync.synchronise(work=False)
     write_fleet_site(store, blobs, site)
     assert (folder / "repro.py").stat().st_ino != before
+    member.database.replace_finding(replace(row, status=Status.EXPLAINED))
+    member.sync.synchronise(work=False)
+    assert write_fleet_site(store, blobs, site).pages == 0
+    assert not folder.exists()
 
 
 def test_a_page_says_when_the_fleet_has_ended(

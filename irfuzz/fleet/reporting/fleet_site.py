@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +66,7 @@ def write_fleet_site(
             lost.append(f"{row.title}: {error}")
         except OSError as error:
             raise UsageError(f"-o {out}: cannot be written: {error.strerror}") from None
+    _remove_others(out / FOLDERS, {entry.folder.name for entry in found})
     return write_site(out, _summary(store, status, found, lost), found, tell)
 
 
@@ -82,6 +84,13 @@ def _listed(row: FindingRow, blobs: SharedBlobs, out: Path, text: str) -> Listed
     return replace(
         entry if entry.label == text else label(folder, text), seen=Sightings(row.times, row.first, row.last)
     )
+
+
+def _remove_others(out: Path, names: set[str]) -> None:
+    """Remove folders of findings that there are no more, such as suspects that were proven."""
+    for mark in out.glob(f"*/{CASE}"):
+        if mark.parent.name not in names:
+            shutil.rmtree(mark.parent, ignore_errors=True)
 
 
 def _summary(
