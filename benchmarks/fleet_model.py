@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+
+EVERY = 5.0
+"""Seconds between two synchronisations of an agent."""
 
 SLEEP = 0.02
 """Seconds that a program takes."""
@@ -139,3 +143,43 @@ def as_idle(costs: MeasuredCosts) -> MeasuredCosts:
         if isinstance(cost := getattr(costs, field), Cost)
     }
     return replace(costs, **still, stretch=1.0, overslept=0.0002)
+
+
+class Cores:
+    """Processors that serve one request after the other, first come, first served.
+
+    Args:
+        many: processors.
+    """
+
+    def __init__(self, many: int) -> None:
+        self._free = [0.0] * many
+        self.busy = 0.0
+
+    def serve(self, now: float, seconds: float) -> float:
+        """When a request that comes now is done; requests come in the order of time."""
+        begin = max(now, heapq.heappop(self._free))
+        heapq.heappush(self._free, begin + seconds)
+        self.busy += seconds
+        return begin + seconds
+
+
+def sync_cost(costs: MeasuredCosts, agents: int, queries: float, given: float, looked: float, taken: float) -> Cost:
+    """What a synchronisation costs.
+
+    Args:
+        costs: measured.
+        agents: in the fleet.
+        queries: other agents that have news.
+        given: rows.
+        looked: rows of others that are looked at and left.
+        taken: rows that are taken in.
+    """
+    parts = (
+        (costs.sync, 1.0), (costs.per_agent, agents), (costs.per_query, queries), (costs.per_given, given),
+        (costs.per_looked, looked + taken), (costs.per_taken, taken),
+    )  # fmt: skip
+    agent = database = wall = 0.0
+    for cost, many in parts:
+        agent, database, wall = agent + cost.agent * many, database + cost.database * many, wall + cost.wall * many
+    return Cost(agent, database, wall)

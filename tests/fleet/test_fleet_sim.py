@@ -8,22 +8,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.fleet_model import SLEEP, Cost, FeatureLaw, MeasuredCosts, as_idle, duplicate_share
-from benchmarks.fleet_sim import (
+from benchmarks.fleet_large import (
     CLASSES,
-    EVERY,
     EXCHANGES,
     UNIVERSE,
-    Cores,
     FleetPlan,
     FleetSimulation,
-    SleeperSimulation,
     fitted_law,
     most_machines,
     scale,
-    sync_cost,
     table,
 )
+from benchmarks.fleet_model import (
+    EVERY,
+    SLEEP,
+    Cores,
+    Cost,
+    FeatureLaw,
+    MeasuredCosts,
+    as_idle,
+    duplicate_share,
+    sync_cost,
+)
+from benchmarks.fleet_sim import SleeperSimulation
 
 FREE = MeasuredCosts(
     Cost(), Cost(), Cost(), Cost(), Cost(), Cost(), program=0.0, overslept=0.0, stretch=1.0, row_bytes=4000,
