@@ -162,7 +162,9 @@ def test_what_is_imported_is_declared() -> None:
     known |= {"google"}
     # The module of a package may have another name.
     known |= {"markdown_it"} if "markdown_it_py" in declared else set()
-    entries = [e for extra in ("embed", "completion", "fleet") for e in project["optional-dependencies"][extra]]
+    entries = [
+        e for extra in ("embed", "completion", "fleet", "fleet-ray") for e in project["optional-dependencies"][extra]
+    ]
     extras = [re.split(r"[^\w-]", e)[0].lower().replace("-", "_") for e in entries]
     optional = {"onnx_graphsurgeon", *extras}
     found = [

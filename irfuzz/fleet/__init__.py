@@ -33,7 +33,8 @@ The way through the files:
 * ``lease_table`` hands out work that is there once for all; ``shared_work`` is an agent's part of it. What that work is
   stands in ``upkeep``: a corpus that stays small, findings that are made smaller and dated, releases that are followed.
 * ``synchronisation`` does all of that again and again, through absences of the store; ``agent`` is the whole process.
-* ``fleet_status`` tells what the store knows, and writes findings as folders.
+* ``fleet_status`` tells what the store knows, and writes findings as folders; ``reporting`` has pages and labels.
+* ``starters`` run agents on clusters.
 
 To add a kind of shared work, add it to ``LeaseKind`` and to ``SLOW`` of ``shared_work``, offer it with its reason
 (``SharedWork.offer``), and do it in a function of ``upkeep.leased_work.WORKS``. To change a table, see

@@ -6,7 +6,7 @@ import json
 import platform
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from sqlalchemy import Connection, select, update
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select, update
 from irfuzz.errors import UsageError
 from irfuzz.fleet.fleet_schema import AGENT, LEASE, store_time
 from irfuzz.fleet.store_connection import StoreConnection
+from irfuzz.report.pages.index_page import TargetTally
 
 SILENT_SECONDS = 60.0
 """An agent that has not been heard of for so long is forgotten: its leases are free again."""
@@ -82,6 +83,7 @@ class AgentFigures:
         sync_seconds: what that took.
         sync_cpu: seconds of processor time of that.
         counts: everything else.
+        tallies: what each target did there.
     """
 
     state: AgentState
@@ -92,6 +94,11 @@ class AgentFigures:
     sync_seconds: float = 0.0
     sync_cpu: float = 0.0
     counts: Mapping[str, int] | None = None
+    tallies: Sequence[TargetTally] = ()
+
+
+_AS_JSON = ("state", "counts", "tallies")
+"""Fields of ``AgentFigures`` that a row of the store has in another form."""
 
 
 def new_name() -> str:
@@ -157,7 +164,15 @@ def register(store: StoreConnection, name: str, first_job: int, targets: Sequenc
 
 def _nothing_yet() -> dict[str, object]:
     zeros = dict.fromkeys(("sequence", "taken", "programs", "corpus", "syncs"), 0)
-    return {**zeros, "rate": 0.0, "sync_seconds": 0.0, "sync_cpu": 0.0, "counts": "{}", "started": store_time()}
+    return {
+        **zeros,
+        "rate": 0.0,
+        "sync_seconds": 0.0,
+        "sync_cpu": 0.0,
+        "counts": "{}",
+        "tallies": "[]",
+        "started": store_time(),
+    }
 
 
 def _orders(settings: Mapping[str, str], own: str) -> Orders:
@@ -185,10 +200,11 @@ def beat(store: StoreConnection, connection: Connection, account: AgentAccount, 
             f"agent {account.name}: another process runs under this name, perhaps on a copy of its folder; each agent "
             "needs a folder of its own"
         )
-    values = {name: getattr(figures, name) for name in AgentFigures.__slots__ if name not in ("state", "counts")}
-    counts = json.dumps(dict(figures.counts or {}))
+    values = {name: getattr(figures, name) for name in AgentFigures.__slots__ if name not in _AS_JSON}
+    values |= {"state": figures.state.value, "counts": json.dumps(dict(figures.counts or {}))}
+    values |= {"tallies": json.dumps([asdict(tally) for tally in figures.tallies])}
     statement = update(AGENT).where(AGENT.c.name == account.name)
-    connection.execute(statement.values(**values, state=figures.state.value, counts=counts, heartbeat=store_time()))
+    connection.execute(statement.values(**values, heartbeat=store_time()))
     return _orders(store.settings(connection), row.wanted)
 
 

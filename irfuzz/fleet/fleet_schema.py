@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 
-REVISION = "0002"
+REVISION = "0003"
 """The newest migration (``migrations/versions``); a store that a newer irfuzz has changed is refused."""
 
 
@@ -76,6 +76,7 @@ AGENT = Table(
     Column("sync_seconds", Double, nullable=False),
     Column("sync_cpu", Double, nullable=False),
     Column("counts", Text, nullable=False),  # JSON
+    Column("tallies", Text, nullable=False, server_default="[]"),  # JSON: what each target did there, see TargetTally
 )
 
 SHARED_PROGRAM = Table(
@@ -189,6 +190,15 @@ FOLLOWED_RELEASE = Table(
     PrimaryKeyConstraint("distribution", "version"),
 )
 """Releases of what the fleet follows, as the package index came to list them."""
+
+FINDING_LABEL = Table(
+    "finding_label",
+    FLEET_METADATA,
+    Column("signature", String, primary_key=True),
+    Column("label", Text, nullable=False),  # empty if it was taken back
+    Column("changed", Double, nullable=False),
+)
+"""What people have said of findings, which agents put into their folders."""
 
 LEASE = Table(
     "lease",

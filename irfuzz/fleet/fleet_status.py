@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,17 +13,20 @@ from sqlalchemy import Connection, distinct, func, select
 
 from irfuzz.campaign.stored_findings.folder_placement import folder_name
 from irfuzz.errors import UsageError
-from irfuzz.findings.codec import finding_of
+from irfuzz.findings.codec import ABOUT, finding_of, label_of
 from irfuzz.fleet.agent_registry import ORDERS, SEED, SEEDS, SILENT_SECONDS, AgentState
 from irfuzz.fleet.finding_exchange import shared_findings, with_bytes
 from irfuzz.fleet.fleet_schema import AGENT, FEATURE, INTAKE, LEASE, SHARED_PROGRAM, SIGHTING, store_time
 from irfuzz.fleet.lease_table import LeaseKind
+from irfuzz.fleet.reporting.finding_labels import finding_labels
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
 from irfuzz.fleet.upkeep.work_status import WorkStatus, work_status
 from irfuzz.report.affected_versions_text import where_text
+from irfuzz.report.command_reports.finding_list import label, read
 from irfuzz.report.finding_folder_writer import write_bundle
-from irfuzz.store.database import Status
+from irfuzz.report.pages.index_page import TargetTally
+from irfuzz.store.database import FindingRow, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class AgentStatus:
         sync_seconds: what that took.
         sync_cpu: seconds of processor time of that.
         counts: everything else.
+        tallies: what each target did there.
     """
 
     name: str
@@ -62,6 +67,7 @@ class AgentStatus:
     sync_seconds: float
     sync_cpu: float
     counts: dict[str, int]
+    tallies: list[TargetTally]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class SharedFindingStatus:
         times: how often they have, together.
         confirmed: what its script did on another machine; empty if that is not known yet.
         releases: in which it shows, and in which it came and went; empty if fewer than two were asked.
+        label: what a person has said of it; empty if nobody has said anything.
     """
 
     signature: str
@@ -91,6 +98,7 @@ class SharedFindingStatus:
     times: int
     confirmed: str
     releases: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +161,7 @@ class FleetStatus:
         lines.append(f"{len(confirmed)} findings, {others} suspects and others without a proof")
         for found in confirmed:
             more = f"; another machine: {found.confirmed}" if found.confirmed else ""
+            more += f"; label: {found.label}" if found.label else ""
             lines.append(f"  {found.title} (seen {found.times} times by {', '.join(found.agents)}{more})")
             lines += [f"    {found.releases}"] if found.releases else []
         return "\n".join(lines)
@@ -195,6 +204,7 @@ def _agents(connection: Connection) -> list[AgentStatus]:
                 row.name, row.machine, state, row.wanted, round(silent, 1), row.first_job, row.jobs,
                 json.loads(row.targets), row.programs, row.rate if state == AgentState.RUNNING else 0.0, row.corpus,
                 row.syncs, round(row.sync_seconds, 3), round(row.sync_cpu, 3), json.loads(row.counts),
+                [TargetTally(**tally) for tally in json.loads(row.tallies)],
             )
         )  # fmt: skip
     return found
@@ -218,11 +228,13 @@ def _findings(store: StoreConnection) -> list[SharedFindingStatus]:
             seen.setdefault(row.signature, []).append(row.agent)
         query = select(LEASE.c.item, LEASE.c.result).where(LEASE.c.kind == LeaseKind.CONFIRM.value)
         results = {row.item: row.result for row in connection.execute(query)}
+        labels = finding_labels(connection)
     return [
         SharedFindingStatus(
             row.signature, row.title, row.target, row.symptom, row.suspect, row.status,
             list(dict.fromkeys(seen.get(row.signature, ()))), row.times, results.get(row.signature, ""),
             where_text(finding_of(row)) if '"shown"' in row.verdict else "",
+            labels.get(row.signature, ""),
         )
         for row in sorted(rows, key=lambda row: row.suspect)
     ]  # fmt: skip
@@ -234,22 +246,35 @@ def write_findings(store: StoreConnection, blobs: SharedBlobs, out: Path) -> Seq
     Args:
         store: of the fleet.
         blobs: of the fleet.
-        out: folder in which they are made; those that are there stay as they are.
+        out: folder in which they are made; those that are there stay as they are, but for their labels.
 
     Raises:
         UsageError: it cannot be written.
         StoreUnreachable: the store or the blobs are away.
     """
     folders: list[Path] = []
+    with store.transaction() as connection:
+        labels = finding_labels(connection)
     for row in shared_findings(store, suspects=False):
         if row.status != Status.CONFIRMED:
             continue
-        folder = out / folder_name(finding_of(row))
+        folder = _folder(out, row)
         if not folder.exists():
             try:
                 out.mkdir(parents=True, exist_ok=True)
                 write_bundle(folder, finding_of(with_bytes(row, blobs)))
             except OSError as error:
                 raise UsageError(f"-o {out}: cannot be written: {error.strerror}") from None
+        if labels.get(row.signature, label_of(folder)) != label_of(folder):
+            label(folder, labels[row.signature])
         folders.append(folder)
     return folders
+
+
+def _folder(out: Path, row: FindingRow) -> Path:
+    """Where a finding's folder is: numbers change when a finding goes, so a name may be that of another one by now."""
+    name = folder_name(finding_of(row))
+    there = out / name
+    if (there / ABOUT).is_file() and read(there).about.get("signature") != row.signature:
+        return out / f"{name}-{hashlib.sha256(row.signature.encode()).hexdigest()[:8]}"
+    return there

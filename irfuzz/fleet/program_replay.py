@@ -46,11 +46,22 @@ def replay_program(store: StoreConnection, blobs: SharedBlobs, agent: str, seque
     if not is_packed(data):
         made = expanded(data, seeds.stored)
     else:
-        made = StoredPrograms(blobs).read(data, lambda: Program.from_bytes(again or b"")).to_bytes()
+        made = StoredPrograms(blobs).read(data, lambda: _remade(again, f"program {sequence} of {agent}")).to_bytes()
     for found in (made, again):
         if found is not None and sha256(found) != trace.sha256:
             raise InvalidProgram(f"program {sequence} of {agent}: expected {trace.sha256}, got {sha256(found)}")
     return made
+
+
+def _remade(again: bytes | None, what: str) -> Program:
+    """A program whose weights were left to its edits.
+
+    Raises:
+        InvalidProgram: they are not made again.
+    """
+    if again is None:
+        raise InvalidProgram(f"{what}: its large weights are not stored, and its edits aimed at what was not covered")
+    return Program.from_bytes(again)
 
 
 class StoredSeeds:

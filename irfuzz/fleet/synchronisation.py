@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from irfuzz.campaign.config import Layout
+from irfuzz.campaign.monitoring.campaign_figures import target_tallies
 from irfuzz.errors import InternalError, IrfuzzError
 from irfuzz.fleet.agent_registry import (
     AgentAccount,
@@ -19,9 +22,11 @@ from irfuzz.fleet.agent_registry import (
 )
 from irfuzz.fleet.finding_exchange import FindingsGiven, give_findings
 from irfuzz.fleet.program_exchange import ProgramIntake, features_of, give, prepare
+from irfuzz.fleet.reporting.finding_labels import finding_labels, label_folders
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.shared_work import SharedWork, WorkSetting
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
+from irfuzz.report.pages.index_page import TargetTally
 from irfuzz.store.database import Database
 from irfuzz.store.taken_programs import own_count, own_programs, taken_after
 
@@ -32,6 +37,9 @@ LONGEST_PAUSE = 30.0
 """Seconds to which the wait for an absent store grows, from ``FIRST_PAUSE`` on."""
 
 FIRST_PAUSE = 1.0
+
+TALLIES_EVERY = 30.0
+"""Seconds between two looks at what each target did."""
 
 TURNS = 20
 """Batches in one synchronisation; what is left goes with the next, so that orders are heard."""
@@ -49,7 +57,7 @@ class FolderSync:
         database: the folder's, in a connection of its own.
         account: of the agent.
         targets: names of what the agent runs.
-        scratch: folder in which findings of others are written to run their scripts.
+        scratch: folder in the campaign's own in which findings of others are written to run their scripts.
         setting: what the agent does for others.
     """
 
@@ -65,6 +73,8 @@ class FolderSync:
         self._work = SharedWork(store, blobs, account.name, targets, scratch, setting)
         self.intake = ProgramIntake(store, blobs, database, account.name)
         self._features: set[int] = set()
+        self._layout, self._labels = Layout(scratch.parent), dict[str, str]()
+        self._tallies, self._tallied = list[TargetTally](), 0.0
         self._before = time.monotonic(), self._programs()
         self._syncs, self._seconds, self._cpu = 0, 0.0, 0.0
 
@@ -114,10 +124,12 @@ class FolderSync:
             give_findings(self._store, connection, self._account, findings)
             self._work.offer(connection, [f.row for f in findings])
             forget_silent(connection)
+            self._labels = finding_labels(connection)
         self._sequence = programs[-1].sequence if programs else self._sequence
         self._taken = taken[-1].number if taken else self._taken
         self._features |= features_of(programs)
         self._findings.told(findings)
+        label_folders(self._database, self._layout, self._labels)
         return bool(programs or taken or findings)
 
     def _programs(self) -> int:
@@ -130,8 +142,18 @@ class FolderSync:
         counts = {"looked at": self.intake.looked_at, "taken in": self.intake.taken, "missing": self.intake.missing}
         return AgentFigures(
             self.state, done, (done - programs) / max(0.1, now - when), self._database.corpus_size(), self._syncs,
-            self._seconds, self._cpu, counts,
+            self._seconds, self._cpu, counts, self._target_tallies(now),
         )  # fmt: skip
+
+    def _target_tallies(self, now: float) -> list[TargetTally]:
+        """What each target did here, as of some seconds ago; how often it was wrong is known from the sightings."""
+        if not self._tallied or now - self._tallied > TALLIES_EVERY or self.state is AgentState.ENDED:
+            counts: Counter[str] = Counter()
+            for _, _, _, more in self._database.tallies():
+                counts.update(more)
+            self._tallies = [t for t in target_tallies(self._database.settings(), counts, ()) if not t.absent]
+            self._tallied = now
+        return self._tallies
 
 
 class SyncThread:

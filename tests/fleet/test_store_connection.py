@@ -74,10 +74,25 @@ def test_a_transaction_that_fails_leaves_nothing(store: StoreConnection) -> None
         assert "a" not in store.settings(connection)
 
 
+def test_an_older_store_is_brought_up_to_date(store: StoreConnection, store_url: str) -> None:
+    with store.transaction() as connection:
+        connection.execute(text("insert into fleet_setting values ('kept', 'x')"))
+        connection.execute(text("drop table finding_label"))
+        connection.execute(text("alter table agent drop column tallies"))
+        connection.execute(text("update fleet_version set version_num = '0002'"))
+    newer = StoreConnection(store_url)
+    with newer.transaction() as connection:
+        assert newer.settings(connection)["kept"] == "x"
+        assert connection.execute(text("select version_num from fleet_version")).scalar_one() == REVISION
+        assert connection.execute(text("select count(*) from finding_label")).scalar_one() == 0
+        connection.execute(text("select tallies from agent"))
+    newer.close()
+
+
 def test_a_newer_version_is_refused(store: StoreConnection, store_url: str) -> None:
     with store.transaction() as connection:
         connection.execute(text("update fleet_version set version_num = '9999'"))
-    with pytest.raises(UsageError, match="expected version 0002 of its tables, got 9999; a newer irfuzz"):
+    with pytest.raises(UsageError, match=f"expected version {REVISION} of its tables, got 9999; a newer irfuzz"):
         StoreConnection(store_url)
 
 

@@ -67,7 +67,7 @@ def campaign_figures(out: Path) -> CampaignSummary:
         if rows
         else [],
         findings_curves=_findings_curves(found, seconds),
-        targets=_tallies(settings, counts, found),
+        targets=target_tallies(settings, counts, found),
     )
 
 
@@ -116,8 +116,16 @@ def _findings_curves(found: Sequence[FindingRow], seconds: float) -> list[Curve]
     return curves
 
 
-def _tallies(settings: Mapping[str, str], counts: Mapping[str, int], found: Sequence[FindingRow]) -> list[TargetTally]:
-    """What each target did, those first that were wrong most often."""
+def target_tallies(
+    settings: Mapping[str, str], counts: Mapping[str, int], found: Sequence[FindingRow]
+) -> list[TargetTally]:
+    """What each target of a campaign did, those first that were wrong most often, and behind them those not used.
+
+    Args:
+        settings: of the campaign's database, where its jobs say which targets they use.
+        counts: of its jobs, summed up.
+        found: findings and suspects, which say how often a target was wrong.
+    """
     told = together([text for key, text in settings.items() if key.startswith(f"{TARGETS} ")]) or {}
     wrong: Counter[str] = Counter()
     for row in found:

@@ -1,26 +1,34 @@
-"""``irfuzz fleet``: shows what the agents of a fleet do, tells them what to do, and writes their findings."""
+"""``irfuzz fleet``: shows what the agents of a fleet do, tells them what to do, and writes their findings and pages."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irfuzz.cli.fleet_commands.fleet_seeds import fleet_seeds
+from irfuzz.cli.fleet_commands.fleet_start import check_start, start, start_arguments
 from irfuzz.cli.parser import Parser, duration, place
+from irfuzz.cli.progress_display import ProgressLine, say
 from irfuzz.errors import UsageError
+from irfuzz.report.terminal_text_cleaning import printable
 
 if TYPE_CHECKING:
     from irfuzz.fleet.store_connection import StoreConnection
+    from irfuzz.report.pages.site_files import WrittenSite
 
 NAME = "fleet"
 ABOUT = """Show the agents of a campaign on many machines, tell them what to do, give them seeds, write their findings.
 
 status shows agents, rates, leases, the union of what programs show, and findings with who has seen them; drain lets
 agents finish and exit, pause lets them wait, resume lets them go on, end lets them exit and no new one begin, each with
---agent for one alone; add-seeds gives every agent seeds; findings writes folders as `irfuzz fuzz` does; distil keeps
-the programs that together show everything, as agents do once a night, and removes what was dropped a week ago. Agents
-hear what they are told when they synchronise, within ten seconds (docs/fleet.md).
+--agent for one alone; add-seeds gives every agent seeds; findings writes folders as `irfuzz fuzz` does; report writes
+pages as `irfuzz report` does, of all agents; label says of a finding what it is, on pages and in the folders of all
+agents, and an empty LABEL takes that back; distil keeps the programs that together show everything, as agents do once a
+night, and removes what was dropped a week ago; start runs agents on a Ray cluster until they end. Agents hear what they
+are told when they synchronise, within ten seconds (docs/fleet.md).
 Exit code: 0, or 2 if the store cannot be used."""
 EXAMPLES = """examples:
   irfuzz fleet status --store sqlite:///fleet.sqlite
@@ -29,27 +37,49 @@ EXAMPLES = """examples:
   irfuzz fleet drain --store sqlite:///fleet.sqlite
   irfuzz fleet add-seeds models --store sqlite:///fleet.sqlite
   irfuzz fleet findings --store sqlite:///fleet.sqlite -o findings
-  irfuzz fleet distil --store sqlite:///fleet.sqlite --dry-run"""
+  irfuzz fleet distil --store sqlite:///fleet.sqlite --dry-run
+  irfuzz fleet report --store sqlite:///fleet.sqlite -o site --follow
+  irfuzz fleet start models --store sqlite:///fleet.sqlite --ray local --agents 2 --agent-flags '--time 8h'
+  irfuzz fleet label findings/0001-difference-onnxruntime-all 'reported upstream' --store sqlite:///fleet.sqlite"""
 
 ORDERED = {"drain": "drain", "pause": "pause", "resume": "run", "end": "end"}
 """What agents are told, by the word of the command line."""
 
-DOING = ("status", *ORDERED, "add-seeds", "findings", "distil")
+DOING = ("status", *ORDERED, "add-seeds", "findings", "distil", "report", "label", "start")
+
+SEEDED = ("add-seeds", "start")
+"""What takes models."""
+
+WRITING = ("findings", "report")
+"""What writes to ``--out``."""
 
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("what", choices=DOING, help="What to do.")
-    add("seeds", metavar="SEED", nargs="*", type=place, help="With add-seeds: a model, or a folder with models.")
+    add(
+        "words", metavar="WORD", nargs="*",
+        help="With add-seeds and start: models, or folders with models. With label: SIGNATURE LABEL, where the folder "
+        "of a finding stands for its signature as well.",
+    )  # fmt: skip
     add("--store", metavar="URL", required=True, help="The store of the fleet, as for `irfuzz agent`.")
     add("--blobs", metavar="PLACE", help="Where models and weights are, if not where the fleet has them.")
     add("--agent", metavar="NAME", help="With drain, pause and resume: this agent alone.")
-    add("-o", "--out", metavar="DIR", type=place, help="With findings: the folder in which they are written.")
+    add(
+        "-o",
+        "--out",
+        metavar="DIR",
+        type=place,
+        help="With findings and report: the folder that is written to. "
+        "With start: the folder of the agents' folders on each node (default: irfuzz-agents).",
+    )
     add("--dry-run", action="store_true", help="With distil: say what would be dropped, and change nothing.")
     add(
         "--retain", metavar="TIME", type=duration,
         help="With distil: how long dropped programs stay in the store, from now on. Default: 7d, or the last said.",
     )  # fmt: skip
+    start_arguments(parser)
+    add("--follow", action="store_true", help="With report: write the pages anew every 20 s until no agent runs.")
     add("--json", action="store_true", help="Print JSON.")
 
 
@@ -57,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     from irfuzz.fleet.store_connection import StoreConnection
 
     _check(args)
-    store = StoreConnection(args.store)
+    store = StoreConnection(args.store, make=args.what == "start")
     try:
         if args.what == "status":
             _status(args, store)
@@ -67,6 +97,14 @@ def run(args: argparse.Namespace) -> int:
             _findings(args, store)
         elif args.what == "distil":
             _distil(args, store)
+        elif args.what == "report":
+            _report(args, store)
+        elif args.what == "label":
+            _label(args, store)
+        elif args.what == "start":
+            if args.words:
+                _add_seeds(args, store)
+            start(args, store)
         else:
             _tell(args, store)
     finally:
@@ -80,12 +118,18 @@ def _check(args: argparse.Namespace) -> None:
     Raises:
         UsageError: there is one, or one is missing.
     """
-    if args.seeds and args.what != "add-seeds":
-        raise UsageError(f"{args.seeds[0]}: only add-seeds takes models; see `irfuzz fleet --help`")
-    if args.what == "add-seeds" and not args.seeds:
+    check_start(args)
+    if args.words and args.what not in (*SEEDED, "label"):
+        raise UsageError(f"{args.words[0]}: only add-seeds takes models; see `irfuzz fleet --help`")
+    if args.what == "add-seeds" and not all(args.words or [""]):
         raise UsageError("add-seeds: expected SEED, a model or a folder with models")
-    if args.what == "findings" and args.out is None:
-        raise UsageError("findings: expected -o DIR")
+    if args.what == "label" and len(args.words) != 2:
+        raise UsageError(f"label: expected SIGNATURE LABEL, got {len(args.words)} words")
+    if args.what != "start" and (args.what in WRITING) != (args.out is not None):
+        lacking = f"{args.what}: expected -o DIR"
+        raise UsageError(lacking if args.out is None else f"{args.what}: -o belongs to {' and '.join(WRITING)}")
+    if args.follow and args.what != "report":
+        raise UsageError(f"{args.what}: --follow belongs to report")
     if args.agent is not None and args.what not in ("drain", "pause", "resume"):
         raise UsageError("--agent: only drain, pause and resume are about one agent")
     if (args.dry_run or args.retain is not None) and args.what != "distil":
@@ -94,7 +138,6 @@ def _check(args: argparse.Namespace) -> None:
 
 def _status(args: argparse.Namespace, store: StoreConnection) -> None:
     from irfuzz.fleet.fleet_status import fleet_status
-    from irfuzz.report.terminal_text_cleaning import printable
 
     found = fleet_status(store)
     print(json.dumps(found.to_json()) if args.json else printable(str(found)))
@@ -115,11 +158,12 @@ def _add_seeds(args: argparse.Namespace, store: StoreConnection) -> None:
     from irfuzz.fleet.program_exchange import give_seeds
 
     blobs = shared_blobs(store, args.blobs)
-    models = fleet_seeds(args.seeds)
+    models = fleet_seeds([Path(word) for word in args.words])
     programs = all_programs(models, samples_too=True)
     names = [model.name if model.path is None else model.path.name for model in models]
     new = give_seeds(store, blobs, list(zip(names, programs, strict=True)))
-    print(json.dumps({"new": new, "seeds": names}) if args.json else f"{new} new seeds")
+    if args.what == "add-seeds" or not args.json:
+        print(json.dumps({"new": new, "seeds": names}) if args.json else f"{new} new seeds")
 
 
 def _findings(args: argparse.Namespace, store: StoreConnection) -> None:
@@ -146,3 +190,40 @@ def _distil(args: argparse.Namespace, store: StoreConnection) -> None:
     if blobs is not None:
         found = replace(found, blobs=sweep_blobs(store, blobs))
     print(json.dumps(found.to_json()) if args.json else found)
+
+
+def _report(args: argparse.Namespace, store: StoreConnection) -> None:
+    from irfuzz.cli.model_reading_and_output_checks import writable_folder
+    from irfuzz.fleet.agent import shared_blobs
+    from irfuzz.fleet.reporting.fleet_site import write_fleet_site
+    from irfuzz.fleet.store_connection import StoreUnreachable
+    from irfuzz.report.pages.page_frame import REFRESH_SECONDS
+
+    writable_folder(args.out, "-o")
+    blobs = shared_blobs(store, args.blobs)
+
+    def write() -> WrittenSite:
+        with ProgressLine("writing pages") as progress:
+            return write_fleet_site(store, blobs, args.out, progress)
+
+    written = write()
+    while args.follow and written.running:
+        say(f"{written.index}: {written.pages} findings; written again in {REFRESH_SECONDS} s")
+        time.sleep(REFRESH_SECONDS)
+        try:
+            written = write()
+        except StoreUnreachable as error:
+            say(f"{error}; the pages stay as they are meanwhile")
+    if args.json:
+        print(json.dumps({"index": str(written.index), "pages": written.pages, "running": written.running}))
+    else:
+        print(printable(str(written.index)))
+
+
+def _label(args: argparse.Namespace, store: StoreConnection) -> None:
+    from irfuzz.fleet.reporting.finding_labels import label_finding
+
+    named, text = args.words
+    signature = label_finding(store, named, text)
+    done = f"{signature}: {text or 'no label any more'}"
+    print(json.dumps({"signature": signature, "label": text}) if args.json else printable(done))

@@ -55,6 +55,9 @@ class CampaignSummary:
         programs_curve, passes_curve: over the seconds of the campaign.
         coverage_curves: one a criterion.
         targets: in the order of the campaign's.
+        kind: what it is called.
+        curves: more figures over the seconds of the campaign, each with its title.
+        sections: more parts of the page, ahead of the findings.
     """
 
     name: str
@@ -70,6 +73,9 @@ class CampaignSummary:
     coverage_curves: Sequence[Curve] = ()
     findings_curves: Sequence[Curve] = ()
     targets: Sequence[TargetTally] = ()
+    kind: str = "Campaign"
+    curves: Sequence[tuple[str, Sequence[Curve]]] = ()
+    sections: Sequence[Markup] = ()
 
 
 def index_page(
@@ -93,6 +99,7 @@ def index_page(
     body = [
         _head(summary, findings, suspects, unreplayed),
         _curves(summary),
+        *summary.sections,
         _findings(causes, addresses),
         _more("Suspects", "too thinly proven to be findings", by_group(suspects), addresses),
         _more("Not replayed", "seen, but not shown by their own script", [[e] for e in unreplayed], addresses),
@@ -125,13 +132,13 @@ def _head(
         ("suspects", str(len(suspects)), f"{len(unreplayed)} not replayed" if unreplayed else "", ""),
         ("programs", number_text(summary.programs), rate, ""),
         ("corpus", number_text(summary.corpus), "programs kept", ""),
-        ("time", duration_text(summary.seconds), "of campaign", ""),
+        ("time", duration_text(summary.seconds), f"of {summary.kind.lower()}", ""),
     ]
     shown = [t for t in tiles if summary.programs or t[0] not in ("programs", "corpus", "time")]
     updated = element("p", "Last written ", when(summary.updated), " UTC", class_="note") if summary.updated else None
     return element(
         "section",
-        element("h1", element("span", "Campaign", class_="eyebrow"), " ", summary.name),
+        element("h1", element("span", summary.kind, class_="eyebrow"), " ", summary.name),
         updated,
         element("dl", *(_tile(*tile) for tile in shown), class_="tiles big"),
         class_="lead",
@@ -155,6 +162,7 @@ def _curves(summary: CampaignSummary) -> Markup | None:
         line_chart("Passes fired", [Curve("passes", summary.passes_curve)], steps=True)
         if summary.passes_curve
         else None,
+        *(line_chart(title, curves, steps=True) for title, curves in summary.curves),
     ]
     drawn = [chart for chart in charts if chart is not None]
     if not drawn:

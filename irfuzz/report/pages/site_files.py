@@ -72,7 +72,7 @@ def write_site(
             _put(out / ASSETS / name, asset(name).encode())
         for place, entry in enumerate(found):
             tell(place, len(found))
-            _write_finding(out, entry, _near(entry, causes, names), summary.name)
+            _write_finding(out, entry, _near(entry, causes, names), f"{summary.kind} {summary.name}")
         addresses = {folder: f"{FINDINGS}/{quote(name)}/{INDEX}" for folder, name in names.items()}
         text = index_page(summary, found, addresses, PageAssets(f"{ASSETS}/"))
         _put(out / INDEX, text.encode(errors="replace"))
@@ -131,7 +131,7 @@ def _near(
 
 def _write_finding(out: Path, entry: ListedFinding, near: Sequence[tuple[str, str]], campaign: str) -> None:
     folder = out / FINDINGS / entry.folder.name
-    place = FindingPlace(PageAssets(f"../../{ASSETS}/"), up=(f"Campaign {campaign}", f"../../{INDEX}"), same_cause=near)
+    place = FindingPlace(PageAssets(f"../../{ASSETS}/"), up=(campaign, f"../../{INDEX}"), same_cause=near)
     for name in FILES:
         file = entry.folder / name
         if file.is_file() and file.stat().st_size <= LARGEST:
