@@ -164,8 +164,10 @@ def read_wish(text: str) -> WantedEnvironment:
             f"or one of {', '.join(RECIPES)}"
         )
     distribution = _normal(found[1])
-    more = (recipe.beside, recipe.alone, recipe.driver) if recipe else ()
-    return WantedEnvironment(distribution, found[2], f"{distribution}=={found[2]}", *more)
+    given = f"{distribution}=={found[2]}"
+    if recipe is None:
+        return WantedEnvironment(distribution, found[2], given)
+    return WantedEnvironment(distribution, found[2], given, recipe.beside, recipe.alone, recipe.driver)
 
 
 def adapter_for(distribution: str, packages: Iterable[str] = ()) -> Adapter | None:
