@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from irfuzz.campaign.corpus.testcase import CorpusEntry
 from irfuzz.store.database import Database
@@ -54,9 +55,10 @@ class ChangedTargetTurns:
             seconds: that the job has.
         """
         text = self._database.settings().get(f"{RAN_ON}{self._number}")
-        stored = json.loads(text) if text else {"targets": {}, "since": -1, "until": 0.0}
-        known, now = stored["targets"], dict(targets)
-        self._since, self._until = stored["since"], stored["until"]
+        stored: dict[str, Any] = json.loads(text) if text else {}
+        known: dict[str, str] = stored.get("targets", {})
+        now = dict(targets)
+        self._since, self._until = int(stored.get("since", -1)), float(stored.get("until", 0.0))
         if known and any(known.get(name) != version for name, version in now.items()):
             self._since, self._until = iteration, time.monotonic() + PART * seconds
         told = {"targets": {**known, **now}, "since": self._since, "until": self._until}

@@ -180,7 +180,9 @@ class RefusalProbe:
         for opset in OPSETS:
             for op in chosen if opset <= self._newest else ():
                 spec = _drawable(op, opset)
-                starts = [] if spec is None else _starts(spec, opset)
+                if spec is None:
+                    continue
+                starts = _starts(spec, opset)
                 for start in starts if self._ran_at(opset) else starts[:1]:
                     program = drawn_call(self._context, opset, spec, start, f"support/{opset}/{op}/{start[1].name}")
                     yield from [] if program is None else [program]
