@@ -55,10 +55,10 @@ class ChangedTargetTurns:
             seconds: that the job has.
         """
         text = self._database.settings().get(f"{RAN_ON}{self._number}")
-        stored: dict[str, Any] = json.loads(text) if text else {"targets": {}, "since": -1, "until": 0.0}
-        known: dict[str, str] = stored["targets"]
+        stored: dict[str, Any] = json.loads(text) if text else {}
+        known: dict[str, str] = stored.get("targets", {})
         now = dict(targets)
-        self._since, self._until = int(stored["since"]), float(stored["until"])
+        self._since, self._until = int(stored.get("since", -1)), float(stored.get("until", 0.0))
         if known and any(known.get(name) != version for name, version in now.items()):
             self._since, self._until = iteration, time.monotonic() + PART * seconds
         told = {"targets": {**known, **now}, "since": self._since, "until": self._until}

@@ -179,7 +179,8 @@ class RefusalProbe:
         chosen = [op for op in within if self._ran(op) and _drawable(op, OPSETS[0])][:FEW]
         for opset in OPSETS:
             for op in chosen if opset <= self._newest else ():
-                if (spec := _drawable(op, opset)) is None:
+                spec = _drawable(op, opset)
+                if spec is None:
                     continue
                 starts = _starts(spec, opset)
                 for start in starts if self._ran_at(opset) else starts[:1]:
