@@ -48,7 +48,8 @@ class WorkRequest:
     def from_text(cls, text: str) -> WorkRequest:
         """The inverse."""
         data: dict[str, Any] = json.loads(text)
-        return cls(**{**data, "targets": tuple(data["targets"])})
+        data["targets"] = tuple(data["targets"])
+        return cls(**data)
 
 
 @dataclass(frozen=True, slots=True)
