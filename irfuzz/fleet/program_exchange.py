@@ -247,7 +247,7 @@ class ProgramIntake:
     def _news(self, vectors: dict[str, int], most: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]], bool]:
         """Rows behind the vectors without their traces, seeds further on, and whether there are more rows.
 
-        Vectors are set to where these end. What the distillation has dropped is passed over, or was removed.
+        Vectors are set to their ends. What the distillation has dropped is passed over, or was removed.
         """
         columns = [c for c in SHARED_PROGRAM.c if c.name not in ("trace", "dropped")]
         found: list[dict[str, Any]] = []

@@ -42,7 +42,7 @@ class ReleaseState(StrEnum):
     """How far a release is followed."""
 
     BASE = "base"
-    """Where the fleet began to follow: nothing is done about it."""
+    """The release with which the following began: nothing is done about it."""
     FOUND = "found"
     """The index lists it; it has no environment yet."""
     READY = "ready"
@@ -58,7 +58,7 @@ class FollowedRelease:
     Attributes:
         distribution: as pip calls it.
         version: of it.
-        previous: the release before it on the index; empty for where the following began.
+        previous: the release before it on the index; empty for the one with which following began.
         state: how far it is followed.
         told: why it cannot be installed.
     """
@@ -159,7 +159,7 @@ def install(place: WorkPlace) -> WorkResult:
 
 
 def _note_new(place: WorkPlace, distribution: str, listed: Sequence[str]) -> None:
-    """Store releases that are newer than those that the fleet follows; the first look stores where it begins."""
+    """Store releases that are newer than those that the fleet follows; the first look stores the newest that is run."""
     before = dict(zip(listed, ("", *listed), strict=False))
     with place.store.transaction() as connection:
         known = [release.version for release in followed_releases(connection, distribution)]

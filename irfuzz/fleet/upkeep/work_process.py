@@ -25,7 +25,7 @@ START = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); "
     "from irfuzz.fleet.upkeep.leased_work import main; sys.exit(main())"
 )
-"""Program of such a process, which finds irfuzz where this one has, wherever it was started."""
+"""Program of such a process, which finds the same irfuzz in any working folder."""
 
 LOG = "log"
 """File in the folder of the work with what the process wrote to its standard error."""
