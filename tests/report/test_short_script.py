@@ -174,7 +174,7 @@ def test_models_with_bodies_and_tools(name: str, to: int, tmp_path: Path) -> Non
     assert ("convert_version(proto, 21)" in text) == bool(to)
 
 
-DEPLOYED = frozenset(a.component for a in TOOL_ADAPTERS if a.role is TargetRole.RUNTIME)
+DEPLOYED = frozenset(a.component for a in TOOL_ADAPTERS if a.role is TargetRole.RUNTIME or a.folder == "deployed")
 
 
 @pytest.mark.parametrize("target", [t for a in TOOL_ADAPTERS for t in a.targets], ids=lambda t: t.name)
