@@ -200,12 +200,15 @@ def _with_answers(verdict: str, answers: Sequence[VersionAnswer]) -> str:
     return json.dumps({**about, "shown": [asdict(answer) for answer in with_others(answers, own)]})
 
 
-def shared_findings(store: StoreConnection, *, suspects: bool | None = None) -> list[FindingRow]:
+def shared_findings(
+    store: StoreConnection, *, suspects: bool | None = None, signature: str | None = None
+) -> list[FindingRow]:
     """All findings of a fleet in the order in which they came, each with its number here and without bytes.
 
     Args:
         store: of the fleet.
         suspects: only those, or all others; ``None``: both.
+        signature: of the only one that is wanted; ``None``: all.
     """
     times = (
         select(SIGHTING.c.signature, func.sum(SIGHTING.c.times).label("times"))
@@ -215,6 +218,8 @@ def shared_findings(store: StoreConnection, *, suspects: bool | None = None) -> 
     query = select(SHARED_FINDING, times.c.times).join(times, times.c.signature == SHARED_FINDING.c.signature)
     if suspects is not None:
         query = query.where(SHARED_FINDING.c.suspect == suspects)
+    if signature is not None:
+        query = query.where(SHARED_FINDING.c.signature == signature)
     with store.transaction() as connection:
         rows = connection.execute(query.order_by(SHARED_FINDING.c.first, SHARED_FINDING.c.signature)).all()
         answers = _answers(connection)

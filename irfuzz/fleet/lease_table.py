@@ -25,7 +25,7 @@ class LeaseKind(StrEnum):
     DISTIL = "distil"
     """Drop programs of the store that bring nothing which others do not; once a night."""
     REDUCE = "reduce"
-    """Make a finding smaller whose reduction was cut short."""
+    """Continue the reduction of a finding that was cut short."""
     VERSIONS = "versions"
     """Find the releases in which a finding came and went, of those that the machine has."""
     RECHECK = "re-check"

@@ -218,7 +218,7 @@ class SharedWork:
             self._busy = self._lease = None
 
     def _give_back(self, lease: WorkLease) -> None:
-        """Let others have work at once that this agent was asked to leave; they wait for its lease if it is away."""
+        """Return a lease, so that others can take the work at once; while the store is away they wait for its end."""
         with suppress(StoreUnreachable):
             return_lease(self._store, lease, self._agent)
 
@@ -267,7 +267,7 @@ class SharedWork:
                 self._tell(lease, WorkResult(str(error), failed=True))
 
     def _begin_script(self, lease: WorkLease) -> None:
-        row = next((row for row in shared_findings(self._store) if row.signature == lease.item), None)
+        row = next(iter(shared_findings(self._store, signature=lease.item)), None)
         if row is None:
             end_lease(self._store, lease, self._agent, "no such finding any more")
             return

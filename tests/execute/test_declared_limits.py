@@ -73,5 +73,21 @@ def test_constants_are_bound_by_types_unless_they_are_free() -> None:
     ("value", "fits"), [(2**31 - 1, True), (2**31, False), (-(2**31), True), (-(2**31) - 1, False)]
 )
 def test_numbers_that_do_not_fit_into_32_bits(value: int, fits: bool) -> None:
-    text = "g (int64[1] x) => (int64[1] y) { y = Neg(x) }"
+    text = "g (int64[1] x) => (int64[1] y) { y = Identity(x) }"
     assert (refusal(DeclaredLimits(int64_as_int32=True), text, x=np.array([value])) == "") == fits
+
+
+@pytest.mark.parametrize(("value", "fits"), [(46340, True), (46341, False)])
+def test_numbers_that_become_too_large_for_32_bits_on_the_way(value: int, fits: bool) -> None:
+    """The square of 46341 is the first beyond 2^31; the remainder that comes out is small."""
+    text = "g (int64[1] x) => (int64[1] y) <int64[1] d = {7}> { s = Mul(x, x) y = Mod(s, d) }"
+    assert (refusal(DeclaredLimits(int64_as_int32=True), text, x=np.array([value])) == "") == fits
+    assert refusal(DeclaredLimits(), text, x=np.array([value])) == ""
+
+
+def test_a_constant_beyond_32_bits_is_left_to_the_component() -> None:
+    """Slice is told by the largest int64 to go on to the end."""
+    text = f"""g (float[2] x) => (float[2] y) <int64[1] zero = {{0}}> {{
+        end = Constant <value = int64[1] {{{2**63 - 1}}}> () y = Slice(x, zero, end)
+    }}"""
+    assert refusal(DeclaredLimits(int64_as_int32=True), text, x=np.zeros(2, np.float32)) == ""

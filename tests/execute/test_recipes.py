@@ -63,3 +63,9 @@ def test_the_command_says_how_much_there_is_before_it_begins(
     assert "MB to download" not in capsys.readouterr().err
     assert main(["env", "add", "tensorrt"]) == 2
     assert f"or one of {', '.join(RECIPES)}" in capsys.readouterr().err
+
+
+def test_the_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["env", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"recipe ({', '.join(RECIPES)})" in text

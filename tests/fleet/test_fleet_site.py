@@ -168,7 +168,7 @@ def test_numbers_that_moved_do_not_hide_a_finding(
         (["report"], "report: expected -o DIR"),
         (["status", "-o", "x"], "status: -o belongs to findings and report"),
         (["status", "--follow"], "status: --follow belongs to report"),
-        (["status", "x"], "x: only add-seeds takes models"),
+        (["status", "x"], "x: only add-seeds and start take models"),
         (["add-seeds"], "add-seeds: expected SEED"),
     ],
 )

@@ -265,7 +265,12 @@ class RefusalProbe:
             yield found
 
     def _ask(self, programs: Sequence[Program], *, runs_only: bool) -> None:
-        """Run some programs, and learn from them; from refusals, too, unless told otherwise."""
+        """Run some programs and learn from the answers.
+
+        Args:
+            programs: to run together.
+            runs_only: nothing is learnt from refusals.
+        """
         tasks: list[Task] = []
         for program in programs:
             try:

@@ -89,24 +89,7 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     store = StoreConnection(args.store, make=args.what == "start")
     try:
-        if args.what == "status":
-            _status(args, store)
-        elif args.what == "add-seeds":
-            _add_seeds(args, store)
-        elif args.what == "findings":
-            _findings(args, store)
-        elif args.what == "distil":
-            _distil(args, store)
-        elif args.what == "report":
-            _report(args, store)
-        elif args.what == "label":
-            _label(args, store)
-        elif args.what == "start":
-            if args.words:
-                _add_seeds(args, store)
-            start(args, store)
-        else:
-            _tell(args, store)
+        ACTIONS.get(args.what, _tell)(args, store)
     finally:
         store.close()
     return 0
@@ -120,8 +103,8 @@ def _check(args: argparse.Namespace) -> None:
     """
     check_start(args)
     if args.words and args.what not in (*SEEDED, "label"):
-        raise UsageError(f"{args.words[0]}: only add-seeds takes models; see `irfuzz fleet --help`")
-    if args.what == "add-seeds" and not all(args.words or [""]):
+        raise UsageError(f"{args.words[0]}: only {' and '.join(SEEDED)} take models; see `irfuzz fleet --help`")
+    if args.what == "add-seeds" and (not args.words or "" in args.words):
         raise UsageError("add-seeds: expected SEED, a model or a folder with models")
     if args.what == "label" and len(args.words) != 2:
         raise UsageError(f"label: expected SIGNATURE LABEL, got {len(args.words)} words")
@@ -227,3 +210,21 @@ def _label(args: argparse.Namespace, store: StoreConnection) -> None:
     signature = label_finding(store, named, text)
     done = f"{signature}: {text or 'no label any more'}"
     print(json.dumps({"signature": signature, "label": text}) if args.json else printable(done))
+
+
+def _start(args: argparse.Namespace, store: StoreConnection) -> None:
+    if args.words:
+        _add_seeds(args, store)
+    start(args, store)
+
+
+ACTIONS = {
+    "status": _status,
+    "add-seeds": _add_seeds,
+    "findings": _findings,
+    "distil": _distil,
+    "report": _report,
+    "label": _label,
+    "start": _start,
+}
+"""What does each word but those of ``ORDERED``."""

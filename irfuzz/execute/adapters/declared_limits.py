@@ -12,6 +12,7 @@ import onnx_ir as ir
 from irfuzz.errors import Unsupported
 from irfuzz.execute.run_types import Value
 from irfuzz.facts import TensorFact
+from irfuzz.ir.evaluation.exact_integer_evaluation import ExactIntegers
 from irfuzz.ir.subgraphs import bodies_of
 from irfuzz.ir.value import is_constant
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from irfuzz.ir.program import Program
 
 _INT32 = 2**31
+
+LOST = "it computes int64 in int32, and there are larger numbers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class DeclaredLimits:
         tensors_only: it has no sequences, optionals and maps.
         scalars: it has tensors without dimensions, other than constants.
         empty: it has tensors without elements.
-        int64_as_int32: it computes int64 in int32, so that larger numbers are lost.
+        int64_as_int32: it computes int64 in int32, so that larger numbers are lost, also on the way to an output.
         operators: of ONNX's own domain; empty if it takes whatever it gets.
         free_constants: ``types`` do not bind constants, which it reads when it converts (shapes, axes).
         most_axes: of a tensor other than a constant; 0 if there is no bound.
@@ -69,6 +72,17 @@ class DeclaredLimits:
             why = self._against_array(given)
             if why:
                 raise Unsupported(component, f"input {name!r}", why)
+        if self.int64_as_int32 and any(_is_wide(program.tensor(value)) for value in _values_in(program.graph)):
+            self._check_computed(component, program, inputs)
+
+    def _check_computed(self, component: str, program: Program, inputs: Mapping[str, Value]) -> None:
+        """Refuse what whole numbers become too large in; of what is computed from floating point nothing is known."""
+        exact = ExactIntegers(program, inputs)
+        for node in program.graph:
+            for value in () if is_constant(node) else node.outputs:
+                numbers = exact.of(value)
+                if numbers is not None and _beyond_int32(numbers):
+                    raise Unsupported(component, f"{value.name!r}", LOST)
 
     def _check_operators(self, component: str, graph: ir.Graph) -> None:
         for node in graph.all_nodes():
@@ -96,18 +110,25 @@ class DeclaredLimits:
             return "it is no tensor" if self.tensors_only else ""
         if not self.empty and value.size == 0:
             return "it has no tensors without elements"
-        wide = self.int64_as_int32 and value.dtype.kind in "iu" and value.dtype.itemsize == 8 and value.size > 0
-        if wide and (value.max() >= _INT32 or value.min() < -_INT32):
-            return "it computes int64 in int32, and there are larger numbers"
-        return ""
+        return LOST if self.int64_as_int32 and _beyond_int32(value) else ""
 
 
 NO_LIMITS = DeclaredLimits()
 """Of a component that decides for itself what it takes."""
 
 
+def _is_wide(fact: TensorFact | None) -> bool:
+    return fact is not None and fact.dtype in (ir.DataType.INT64, ir.DataType.UINT64)
+
+
+def _beyond_int32(array: np.ndarray) -> bool:
+    """Whether it has numbers of 64 bits that do not fit into 32."""
+    wide = array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size > 0
+    return bool(wide and (array.max() >= _INT32 or array.min() < -_INT32))
+
+
 def _is_constant(value: ir.Value) -> bool:
-    """Whether it stands in the model as it is."""
+    """Whether the model itself holds its elements, as an initializer or in a Constant node."""
     node = value.producer()
     return value.is_initializer() or (node is not None and is_constant(node))
 

@@ -18,7 +18,7 @@ PACKAGE = "@sparticuz/chromium@147.0.0"
 """What was tried."""
 
 FOLDER = Path("share", "vulkan")
-"""Of the driver below an environment's folder, where its workers look for it (``workers/tools/webgpu.py``)."""
+"""The folder of the driver below that of an environment; workers look for it there (``workers/tools/webgpu.py``)."""
 
 DESCRIPTION = "swiftshader.json"
 """Tells the loader of the driver (Vulkan loader interface, "ICD manifest file format")."""

@@ -1,4 +1,4 @@
-"""Runs a command and ends it when standard input ends, as it does when whoever holds the other side dies.
+"""Runs a command and ends it when standard input is closed, which also happens when the parent process dies.
 
 ``python -m irfuzz.fleet.starters.agent_guard COMMAND...``; the exit code is that of the command.
 """

@@ -39,7 +39,7 @@ LAST_LINES = 3
 
 @dataclass(frozen=True, slots=True)
 class KeptAgent:
-    """What an actor is told.
+    """The agent that an actor keeps running.
 
     Attributes:
         store: URL of the fleet's store.
@@ -177,7 +177,11 @@ def _keeper(ray: Any, node: str) -> Any:
 
 
 def _ended(ray: Any, running: list[Any], say: Callable[[str], None]) -> list[int]:
-    """Wait for all; what kept failing is told at the end, when the others are done."""
+    """Wait for all actors and collect the exit codes of their agents.
+
+    Raises:
+        UsageError: agents failed; raised once the others have ended.
+    """
     codes: list[int] = []
     failed: list[str] = []
     while running:

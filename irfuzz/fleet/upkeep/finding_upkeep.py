@@ -31,7 +31,7 @@ GONE = WorkResult("no such finding any more")
 
 
 def reduce_further(place: WorkPlace) -> WorkResult:
-    """Make a finding smaller whose reduction was cut short; the smaller case stands for it under its old name.
+    """Continue a reduction that was cut short; the finding keeps its name and gets the smaller case.
 
     Args:
         place: of the work; its item is the finding's signature.
@@ -129,7 +129,7 @@ def _releases_before(place: WorkPlace, finding: Finding, *, asks_index: bool) ->
 
 def _written(place: WorkPlace, signature: str) -> tuple[Finding, Path] | None:
     """A finding of the store and a folder of it; ``None`` if nobody has it any more."""
-    row = next((row for row in shared_findings(place.store) if row.signature == signature), None)
+    row = next(iter(shared_findings(place.store, signature=signature)), None)
     if row is None:
         return None
     finding, folder = finding_of(with_bytes(row, place.blobs)), place.scratch / "finding"

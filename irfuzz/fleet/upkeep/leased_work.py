@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def do(request: WorkRequest) -> WorkResult:
-    """Do work in this process; what is wrong with it is told in one line.
+    """Do the work in this process; an error becomes a result with one line.
 
     Args:
         request: its ``scratch`` is a folder of this work alone.

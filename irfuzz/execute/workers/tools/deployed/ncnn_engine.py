@@ -39,7 +39,7 @@ class Refused(Exception):
 
 
 def version() -> str:
-    """Of the installed ncnn, behind which stands pnnx's.
+    """The version of ncnn, followed by that of pnnx.
 
     Raises:
         ModuleNotFoundError: there is no pnnx.

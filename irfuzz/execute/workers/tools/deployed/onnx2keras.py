@@ -42,7 +42,7 @@ def warm() -> None:
 
 
 def load(model: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Convert with the channels where ONNX has them.
+    """Convert the model, keeping the channels first as in ONNX.
 
     Raises:
         NotImplementedError: it has no converter for an operator, or the inputs are none that its layers have.
