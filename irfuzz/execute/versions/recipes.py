@@ -39,7 +39,7 @@ RECIPES = {
     "tinygrad": Recipe("tinygrad==0.14.0", 40, 174, "tinygrad", wants="clang"),
     "tvm": Recipe("apache-tvm==0.27.0.post1", 140, 451, "TVM with its LLVM, and its interface of functions"),
     "webgpu": Recipe(
-        "onnxruntime-webgpu==1.27.0", 134, 317, "onnxruntime with its WebGPU provider, and SwiftShader, a Vulkan "
+        "onnxruntime-webgpu==1.27.0", 134, 214, "onnxruntime with its WebGPU provider, and SwiftShader, a Vulkan "
         "driver that needs no GPU", driver=True,
     ),
 }  # fmt: skip
