@@ -190,7 +190,9 @@ def run_sleepers(
         RuntimeError: one has failed, or did not start in time.
     """
     StoreConnection(store, make=True).close()
-    env = {**os.environ, "PYTHONPATH": str(Path(irfuzz.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    # The package that this process has comes first: a checkout has no compiled modules.
+    paths = [Path(irfuzz.__file__).parents[1], Path(__file__).parents[1]]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths)), "OMP_NUM_THREADS": "1"}
     processes: list[subprocess.Popen[str]] = []
     try:
         for number in range(agents):
@@ -200,7 +202,7 @@ def run_sleepers(
             ]  # fmt: skip
             processes.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "benchmarks.fleet_sleepers", *map(str, words)], env=env, text=True,
+                    [sys.executable, "-P", "-m", "benchmarks.fleet_sleepers", *map(str, words)], env=env, text=True,
                     stdout=subprocess.PIPE,
                 )
             )  # fmt: skip

@@ -137,7 +137,7 @@ def _keep(
 
 
 def _between(inner: float, outer: float) -> float:
-    """Half way; on a scale of magnitudes where the two ends are far apart."""
+    """Half way; on a scale of magnitudes if the two ends are far apart."""
     if abs(inner - outer) <= 1e6:
         return inner + (outer - inner) / 2
     far, near = (outer, inner) if abs(outer) > abs(inner) else (inner, outer)

@@ -33,7 +33,7 @@ class Sightings:
 
 
 def read_sightings(database: Path) -> dict[int, Sightings]:
-    """By the number of each finding; empty where the database is missing or cannot be read.
+    """By the number of each finding; empty if the database is missing or cannot be read.
 
     Args:
         database: of a campaign; it is not written.

@@ -164,7 +164,8 @@ def in_a_terminal(
         pass  # the terminal of a process that has ended
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert wait_until(lambda: not any(map(alive, processes))), "no job or worker stays"
-    return code, raw.decode()
+    # A terminal that is given Ctrl-C drops what nobody has read yet, be it in the middle of a character.
+    return code, raw.decode(errors="replace" if processes else "strict")
 
 
 def _process_group(terminal: int) -> int:

@@ -78,6 +78,13 @@ CONVERTED: dict[str, Converted] = {
         Symptom.DIFFERENCE,
         (("g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }", [PAIR], "it is no tensor"),),
     ),
+    "executorch:portable": Converted(
+        "irfuzz env add executorch==1.5.1 --with torch==2.13.0",
+        "",
+        {},
+        Symptom.DIFFERENCE,
+        (("g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }", [PAIR], "it is no tensor"),),
+    ),
     "onnx2keras": Converted(
         "irfuzz env add onnx2keras==0.0.25 --with tensorflow-cpu",
         "g (float[2,3] x) => (float[2] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0>(x, axes) }",

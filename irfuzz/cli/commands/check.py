@@ -46,9 +46,9 @@ def arguments(parser: Parser) -> None:
     add(
         "--targets", metavar="NAMES", type=names,
         help="What to compare. Default: all quick runtimes that are installed. Left out are those that compile for "
-        "seconds (openvino, iree, jax, torch:export, torch:compile, tensorflow:function, tensorflow:xla), and keras: "
-        "name them, or `runtimes` for all; and ONNX's reference evaluator (reference) is asked only if others differ "
-        "or fewer than two run.",
+        "seconds or ask another process (openvino, onnxruntime-openvino, iree, jax, tvm, tinygrad, ncnn, torch:export, "
+        "torch:compile, tensorflow:function, tensorflow:xla), and keras: name them, or `runtimes` for all; and ONNX's "
+        "reference evaluator (reference) is asked only if others differ or fewer than two run.",
     )  # fmt: skip
     add(
         "--base", metavar="NAME", default="",

@@ -155,7 +155,7 @@ def hard_sigmoid(x, alpha, beta):
 
 
 def hard_swish(x):
-    """ONNX HardSwish: x * HardSigmoid(x, 1/6, 0.5), where 1/6 is the float32 attribute of its function body."""
+    """ONNX HardSwish: x * HardSigmoid(x, 1/6, 0.5); 1/6 is the float32 attribute of its function body."""
     w = wide(x)
     return cast(w * np.clip(w * float(np.float32(1 / 6)) + 0.5, 0, 1), x.dtype)
 

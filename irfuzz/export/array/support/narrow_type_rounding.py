@@ -19,5 +19,5 @@ def narrowed(x, dtype):
 
 
 def ranged(x, dtype):
-    """``x`` with infinities where ``dtype`` has no more numbers."""
+    """``x`` with infinities for what is beyond the numbers of ``dtype``."""
     return np.where(np.abs(x) > float(ml_dtypes.finfo(dtype).max), np.copysign(np.inf, x), x)

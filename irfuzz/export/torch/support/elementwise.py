@@ -200,7 +200,7 @@ def hard_sigmoid(x, alpha, beta):
 
 
 def hard_swish(x):
-    """ONNX HardSwish: x * HardSigmoid(x, 1/6, 0.5), where 1/6 is the float32 attribute of its function body."""
+    """ONNX HardSwish: x * HardSigmoid(x, 1/6, 0.5); 1/6 is the float32 attribute of its function body."""
     w = single(x)
     return (w * torch.clamp(w * 0.1666666716337204 + 0.5, 0, 1)).to(x.dtype)
 

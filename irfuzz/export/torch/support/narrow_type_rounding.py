@@ -18,6 +18,6 @@ def narrowed(x, dtype):
 
 
 def ranged(x, dtype):
-    """``x`` with infinities where ``dtype`` has no more numbers."""
+    """``x`` with infinities for what is beyond the numbers of ``dtype``."""
     limit = torch.finfo(dtype).max
     return torch.where(torch.abs(x) > limit, torch.copysign(torch.full_like(x, torch.inf), x), x)

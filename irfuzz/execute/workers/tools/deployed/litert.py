@@ -123,7 +123,7 @@ def _traced(
 ) -> tuple[Any, Any, list[str]]:
     """The module, its function, and the inputs that this takes.
 
-    Inputs that may say axes, sizes and counts become constants where TensorFlow cannot trace the module otherwise.
+    Inputs that may say axes, sizes and counts become constants if TensorFlow cannot trace the module otherwise.
     """
     _, tensors = names["tensors"](weights, given)
     counts = [n for n, t in tensors.items() if t.shape.rank < 2 and (t.dtype.is_integer or t.shape.num_elements() == 1)]
