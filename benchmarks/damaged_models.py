@@ -7,7 +7,7 @@ Each is given to ``irfuzz.mutate`` as bytes and to ``irfuzz.frontends.onnx_file.
 a limit of memory and of processor time (a busy machine is no fault of irfuzz's). Good is a mutant, an empty stream, or
 an error of irfuzz's own; bad is any other exception, a death, or a limit that was reached.
 
-Run ``python benchmarks/damaged_models.py [--count 2000] [--seed 0] [--jobs 2] [--keep FOLDER] [MODEL ...]``. Exit code
+Run ``python benchmarks/damaged_models.py [--count 2000] [--seed 0] [--jobs 1] [--keep FOLDER] [MODEL ...]``. Exit code
 1 if anything is bad; ``--keep`` keeps the first models of each kind of badness.
 """
 
@@ -17,8 +17,10 @@ import argparse
 import collections
 import contextlib
 import functools
+import itertools
 import multiprocessing
 import os
+import queue
 import random
 import resource
 import signal
@@ -27,6 +29,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,9 @@ LONGEST = 180
 """Seconds that pass, on a machine however busy: what takes no processor time waits for something."""
 
 MOST_BYTES = 1 << 30
+BATCH = 1000
+"""Questions that are made ahead."""
+
 LARGEST = 200_000
 """Bytes of a model that is damaged; larger ones only take longer."""
 
@@ -294,12 +300,23 @@ def all_cases(models: Sequence[bytes], given: argparse.Namespace, folder: Path) 
         yield name, "outside", path
 
 
+def _asked(free: queue.SimpleQueue[Server], case: tuple[str, str, Any]) -> tuple[str, str, Any, str]:
+    """A question, and what a server that had nothing to do answers."""
+    name, way, model = case
+    server = free.get()
+    try:
+        return name, way, model, server.ask(WAYS.get(way, read), model)
+    finally:
+        free.put(server)
+
+
 def main() -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", type=Path, help="models to damage; the shipped seeds where none is named")
     parser.add_argument("--count", type=int, default=2000, help="damaged models, besides the hostile ones")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that are asked at a time")
     parser.add_argument("--keep", type=Path, help="keep the first three models of each kind of badness there")
     given = parser.parse_args()
     from irfuzz.shipped_folders import seeds_dir
@@ -307,23 +324,30 @@ def main() -> int:
     files = given.models or sorted(seeds_dir().glob("*.onnx"))
     models = [data for path in files if len(data := path.read_bytes()) <= LARGEST]
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
-    server, began = Server(), time.monotonic()
+    servers, began = [Server() for _ in range(given.jobs)], time.monotonic()
+    free = queue.SimpleQueue[Server]()
+    for server in servers:
+        free.put(server)
     try:
-        with tempfile.TemporaryDirectory() as place:
-            for name, way, model in all_cases(models, given, Path(place)):
-                answer = server.ask(WAYS.get(way, read), model)
-                counts[way, answer] += 1
-                if answer.startswith("BAD"):
-                    print(f"{way:6} {name}: {answer}", flush=True)
-                    if given.keep and counts[way, answer] <= 3 and isinstance(model, bytes):
-                        given.keep.mkdir(parents=True, exist_ok=True)
-                        (given.keep / f"{name} {way}.onnx".replace(" ", "_")).write_bytes(model)
+        with tempfile.TemporaryDirectory() as place, ThreadPool(given.jobs) as pool:
+            asked = all_cases(models, given, Path(place))
+            while batch := list(itertools.islice(asked, BATCH)):
+                for name, way, model, answer in pool.imap(functools.partial(_asked, free), batch):
+                    counts[way, answer] += 1
+                    if answer.startswith("BAD"):
+                        print(f"{way:6} {name}: {answer}", flush=True)
+                        if given.keep and counts[way, answer] <= 3 and isinstance(model, bytes):
+                            given.keep.mkdir(parents=True, exist_ok=True)
+                            (given.keep / f"{name} {way}.onnx".replace(" ", "_")).write_bytes(model)
+                print(f"{counts.total()} asked, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     finally:
-        server.close()
+        for server in servers:
+            server.close()
     bad = sum(n for (_, answer), n in counts.items() if answer.startswith("BAD"))
     for (way, answer), n in sorted(counts.items()):
         print(f"{n:6} {way:6} {answer}")
-    print(f"{time.monotonic() - began:.0f} s; at most {server.most:.1f} s of processor time for one; {bad} bad")
+    most = max(server.most for server in servers)
+    print(f"{time.monotonic() - began:.0f} s; at most {most:.1f} s of processor time for one; {bad} bad")
     return int(bad > 0)
 
 
