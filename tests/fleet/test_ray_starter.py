@@ -45,6 +45,25 @@ def comes(check: Callable[[], Any], seconds: float = 300.0) -> Any:
 
 
 @pytest.mark.unit
+@pytest.mark.parametrize(
+    ("store", "shown", "password"),
+    [
+        ("postgresql+psycopg://fuzz:a%2Fb@db.example:5433/f", "postgresql+psycopg://fuzz@db.example:5433/f", "a/b"),
+        ("postgresql+psycopg://fuzz@db.example/f?sslmode=require", "", None),
+        ("sqlite:///fleet.sqlite", "", None),
+        ("no address", "", None),
+    ],
+)
+def test_a_command_line_shows_no_password(
+    monkeypatch: pytest.MonkeyPatch, store: str, shown: str, password: str | None
+) -> None:
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    kept = KeptAgent(store, "out", ("--jobs", "2"))
+    assert kept.words()[-6:] == ["--store", shown or store, "--out", "out", "--jobs", "2"]
+    assert kept.env().get("PGPASSWORD") == password
+
+
+@pytest.mark.unit
 def test_a_guard_ends_its_command_with_its_holder(tmp_path: Path) -> None:
     mark = tmp_path / "ended"
     code = (

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
 from irfuzz.errors import UsageError
 
 EXTRA = "pip install 'irfuzz[fleet-ray]'"
@@ -52,10 +55,29 @@ class KeptAgent:
     flags: tuple[str, ...] = ()
 
     def words(self) -> list[str]:
-        """The command of the agent, behind a guard that ends it with the actor."""
+        """The command of the agent, behind a guard that ends it with the actor; a password is not in it."""
         guard = [sys.executable, "-P", "-m", "irfuzz.fleet.starters.agent_guard"]
-        agent = [sys.executable, "-P", "-m", "irfuzz", "agent", "--store", self.store, "--out", self.out]
+        store = without_password(self.store)[0]
+        agent = [sys.executable, "-P", "-m", "irfuzz", "agent", "--store", store, "--out", self.out]
         return [*guard, *agent, *self.flags]
+
+    def env(self) -> dict[str, str]:
+        """The environment of the agent: the actor's, with the password of the store, which ``ps`` does not show."""
+        env, password = {**os.environ}, without_password(self.store)[1]
+        if not env.get("CUDA_VISIBLE_DEVICES", "all"):
+            del env["CUDA_VISIBLE_DEVICES"]  # Ray hides GPUs from actors that ask for none; an agent looks for itself
+        return env if password is None else {**env, "PGPASSWORD": password}
+
+
+def without_password(store: str) -> tuple[str, str | None]:
+    """The URL of a store as command lines may show it, and the password in it if there is one."""
+    try:
+        url = make_url(store)
+    except ArgumentError:  # the agent says what is wrong with it
+        return store, None
+    if url.password is None:
+        return store, None
+    return url._replace(password=None).render_as_string(hide_password=False), str(url.password)
 
 
 class AgentKeeper:
@@ -94,11 +116,10 @@ class AgentKeeper:
             time.sleep(min(LONGEST_PAUSE, self._pause * 2**quick))
 
     def _once(self, log: Path, about: Path) -> int:
-        env = {**os.environ}
-        if not env.get("CUDA_VISIBLE_DEVICES", "all"):
-            del env["CUDA_VISIBLE_DEVICES"]  # Ray hides GPUs from actors that ask for none; an agent looks for itself
         with log.open("ab") as opened:
-            process = subprocess.Popen(self._kept.words(), stdin=subprocess.PIPE, stdout=opened, stderr=opened, env=env)
+            process = subprocess.Popen(
+                self._kept.words(), stdin=subprocess.PIPE, stdout=opened, stderr=opened, env=self._kept.env()
+            )
             draft = about.with_suffix(".draft")
             draft.write_text(json.dumps({"keeper": os.getpid(), "agent": process.pid, "node": _node()}))
             draft.replace(about)
