@@ -48,6 +48,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     Made.made, Made.does = [], staticmethod(lambda job: None)
     monkeypatch.setattr(jobs, "Job", Made)
     monkeypatch.setattr(jobs, "signal_at_parents_death", lambda number: None)
+    monkeypatch.setattr(jobs.stray_processes, "adopt", lambda: None)  # a process that adopts does so to its end
     monkeypatch.setattr(jobs.os, "getppid", lambda: parents[0])
     kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     yield parents
