@@ -20,6 +20,9 @@ PROBE_BYTES = 1 << 16
 PROBE_EVERY = 4.0
 """Seconds between two such writes while a campaign runs: for weeks, and maybe over a network."""
 
+REMOVAL_SECONDS = 1.0
+"""Time in which a folder goes whose files have gone."""
+
 AGAIN = "run the same command again to continue"
 
 
@@ -58,25 +61,21 @@ class OutputFolderWatch:
         Raises:
             OutputFolderLost: it is not; the message says what became of it, and what to do.
         """
-        try:
-            there = _identity(self._out.stat()) == _identity(os.fstat(self._folder))
-        except OSError:
-            there = False
-        if not there:
-            raise OutputFolderLost(f"--out {self._out}: {self._what_became()}")
-        for path, known in self._known.items():
-            try:
-                same = _identity(path.stat()) == known
-            except OSError:
-                same = False
-            if not same:
-                raise OutputFolderLost(
-                    f"--out {self._out}: {path.name} was removed or replaced while the campaign ran; "
-                    f"put it back, or begin another campaign with another --out"
-                )
+        self._see_folder()
+        if lost := next((path for path, known in self._known.items() if not _is(path, known)), None):
+            time.sleep(REMOVAL_SECONDS)  # whoever removes a folder removes its files first
+            self._see_folder()
+            raise OutputFolderLost(
+                f"--out {self._out}: {lost.name} was removed or replaced while the campaign ran; "
+                f"put it back, or begin another campaign with another --out"
+            )
         if time.monotonic() - self._written >= every:
             self._write()
             self._written = time.monotonic()
+
+    def _see_folder(self) -> None:
+        if not _is(self._out, _identity(os.fstat(self._folder))):
+            raise OutputFolderLost(f"--out {self._out}: {self._what_became()}")
 
     def close(self) -> None:
         """Give the folder back; it is not looked at any more."""
@@ -115,6 +114,13 @@ class OutputFolderWatch:
                 f"--out {self._out}: cannot be written any more: {error.strerror}; what was found is stored: make "
                 f"room, or have it writable again, and {AGAIN}"
             ) from None
+
+
+def _is(path: Path, known: tuple[int, int]) -> bool:
+    try:
+        return _identity(path.stat()) == known
+    except OSError:
+        return False
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

@@ -8,6 +8,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -75,11 +76,22 @@ def test_a_folder_that_was_removed_is_told(out: Path, watch: OutputFolderWatch) 
 
 
 @pytest.mark.unit
+def test_a_folder_that_is_being_removed_is_told_as_one_that_was(out: Path, watch: OutputFolderWatch) -> None:
+    Layout(out).lock().unlink()  # as `rm -r` does, which then takes its time
+    removal = threading.Timer(0.2, shutil.rmtree, [out])
+    removal.start()
+    with pytest.raises(OutputFolderLost, match="the folder was removed"):
+        watch.check()
+    removal.join()
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize("name", ["campaign.lock", "campaign.sqlite"])
 @pytest.mark.parametrize("again", [False, True])
 def test_a_file_that_was_removed_or_replaced_is_told(
-    out: Path, watch: OutputFolderWatch, name: str, *, again: bool
+    out: Path, watch: OutputFolderWatch, monkeypatch: pytest.MonkeyPatch, name: str, *, again: bool
 ) -> None:
+    monkeypatch.setattr("irfuzz.campaign.output_folder_watch.REMOVAL_SECONDS", 0.0)
     (out / name).rename(out / "old")  # so that its number is not given again
     if again:
         (out / name).touch()
