@@ -31,7 +31,8 @@ FILES = {"model.onnx", "inputs.npz", "repro.py"}
 LARGEST = 10_000
 
 ROW = re.compile(
-    r"^\| (\d+) \| ([\w-]+) ([\d.]+)([^|]*)\| ([^|]+) \| ([^|]+) \| (?:high|medium|low)(?:, as (\d+)|, contestable)? "
+    r"^\| (\d+) \| ([\w-]+) ([\d.]+(?:post\d+)?)([^|]*)\| ([^|]+) \| ([^|]+) "
+    r"\| (?:high|medium|low)(?:, as (\d+)|, contestable)? "
     r"\| [^|]+ \| \[([^\]]+)\]\(bugs/([^)]+)/\) \|$"
 )
 STILL = re.compile(r"(?:, still in| and) ([\d.]+\d)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.target_table import lacking
 from irfuzz.execute.versions import installation
 from irfuzz.execute.versions.installation import INDEX, read_wish
-from irfuzz.execute.versions.recipes import RECIPES
+from irfuzz.execute.versions.recipes import RECIPES, word_for
 
 pytestmark = pytest.mark.unit
 
@@ -69,3 +70,24 @@ def test_the_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["env", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert f"recipe ({', '.join(RECIPES)})" in text
+
+
+@pytest.mark.parametrize("word", RECIPES)
+def test_a_target_that_is_not_there_names_the_word_of_its_recipe(word: str) -> None:
+    distribution = RECIPES[word].requirement.partition("==")[0]
+    (adapter,) = [a for a in TOOL_ADAPTERS if distribution in a.distributions]
+    why = dataclasses.replace(adapter, package="nowhere_to_be_found").missing(adapter.targets[0])
+    assert f"`irfuzz env add {word}`, then name {adapter.component}@VERSION" in why
+    assert adapter.own_environment is ("environment of its own" in why)
+    assert adapter.own_environment or why.startswith(
+        f"nowhere_to_be_found is not installed; pip install {distribution}"
+    )
+
+
+def test_a_target_without_a_recipe_names_what_pip_installs_or_a_version() -> None:
+    (tract,) = [a for a in TOOL_ADAPTERS if a.component == "tract"]
+    assert word_for("tract") == word_for("apache") == ""
+    gone = dataclasses.replace(tract, package="nowhere_to_be_found")
+    assert gone.missing(tract.targets[0]) == "nowhere_to_be_found is not installed; pip install tract"
+    alone = dataclasses.replace(gone, own_environment=True)
+    assert "run `irfuzz env add tract==VERSION`, then name tract@VERSION" in alone.missing(tract.targets[0])

@@ -20,6 +20,7 @@ from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
 from irfuzz.execute.adapters.declared_limits import NO_LIMITS, DeclaredLimits
 from irfuzz.execute.adapters.input_shape_freezing import settled
 from irfuzz.execute.run_types import Target, TargetRole, Value
+from irfuzz.execute.versions.recipes import word_for
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -139,17 +140,19 @@ class ToolAdapter:
             target: not looked at; all variants need the same packages.
 
         Returns:
-            What to install for the first package that is not there, else nothing.
+            What to install for the first package that is not there, with the word of ``irfuzz env add`` if there is
+            a recipe, else nothing.
         """
+        add = f"`irfuzz env add {word_for(self.distributions[0]) or f'{self.distributions[0]}==VERSION'}`"
         if self.own_environment:
-            command = f"irfuzz env add {self.distributions[0]}==VERSION"
-            return f"it needs an environment of its own; run `{command}`, then name {self.component}@VERSION"
+            return f"it needs an environment of its own; run {add}, then name {self.component}@VERSION"
         needed = {self.package: self.distributions[0], **{name: name for name in self.needs}}
         if self.gives != "values":
             needed["onnxruntime"] = "onnxruntime"
         for package, distribution in needed.items():
             if importlib.util.find_spec(package) is None:
-                return f"{package} is not installed; pip install {distribution}"
+                instead = f", or {add}, then name {self.component}@VERSION" if word_for(self.distributions[0]) else ""
+                return f"{package} is not installed; pip install {distribution}{instead}"
         return ""
 
     def describe(self) -> Request:

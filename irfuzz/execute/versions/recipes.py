@@ -44,3 +44,12 @@ RECIPES = {
     ),
 }  # fmt: skip
 """By the word; each as it was last tried."""
+
+
+def word_for(distribution: str) -> str:
+    """The word whose recipe brings a distribution; empty if there is none.
+
+    Args:
+        distribution: as packages are named, such as ``apache-tvm``.
+    """
+    return next((word for word, recipe in RECIPES.items() if recipe.requirement.startswith(f"{distribution}==")), "")

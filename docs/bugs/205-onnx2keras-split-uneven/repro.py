@@ -1,0 +1,28 @@
+"""onnx2keras 0.0.25: Split into parts that are not even leaves out the rest
+
+Seen with onnx2keras 0.0.25; needs numpy, onnx, onnx2keras, tensorflow. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+Expected: Split-18: "If the tensor is not evenly splittable into `num_outputs`, the last chunk will be smaller."
+  https://onnx.ai/onnx/operators/onnx__Split.html
+"""
+import os, sys
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+os.environ.update(TF_ENABLE_ONEDNN_OPTS="1", TF_CPP_MIN_LOG_LEVEL="3")  # as its README says for processors
+import numpy as np
+import onnx
+import tensorflow as tf
+from onnx2keras.converter import onnx_to_keras
+inputs = {'x': np.array([[1, 2, 3]], 'float32')}
+model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 18]>
+g (float[1,3] x) => (float[1,2] y, float[1,1] z)
+{
+   y, z = Split <axis: int = 1, num_outputs: int = 2> (x)
+}
+""")
+found = onnx_to_keras(model, list(inputs), verbose=False)([tf.constant(value) for value in inputs.values()], training=False)
+got = [np.array(value) for value in (found if isinstance(found, list) else [found])]
+expected = np.array([[1, 2]], 'float32')
+print("expected", expected.tolist(), "got", got[0].dtype, got[0].tolist())
+shows = got[0].shape != expected.shape or not np.allclose(got[0], expected, rtol=1e-4, atol=1e-6)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
