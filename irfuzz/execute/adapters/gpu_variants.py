@@ -27,6 +27,13 @@ ENVIRONMENT: Mapping[str, str] = {"NVIDIA_TF32_OVERRIDE": "0"}
 """Of every worker here: NVIDIA's libraries use no TF32, whatever asks for it. TensorRT has no other switch."""
 
 
+INSTALLED_BY: Mapping[str, str] = {
+    "jax": "pip install 'jax[cuda12]', or 'jax[cuda13]'",
+    "tensorflow": "pip install 'tensorflow[and-cuda]'",
+}
+"""What brings a framework with CUDA's libraries, if that is not the package by itself."""
+
+
 def _environment(component: str, env: Mapping[str, str], **more: str) -> dict[str, str]:
     shown = {name: value for name, value in env.items() if name not in HIDING}
     return {**shown, **ENVIRONMENT, "IRFUZZ_GPU_WORKER": component, **more}
@@ -46,6 +53,7 @@ def source_on_gpu(adapter: SourceAdapter, *modes: str, **env: str) -> SourceAdap
         modes=modes,
         preload=(),
         env=_environment(adapter.component, adapter.env, **env),
+        advice=INSTALLED_BY.get(adapter.component, ""),
     )
 
 
