@@ -176,7 +176,7 @@ MAKING = frozenset(
             "Pad",
         ),
         *("QuantizeLinear", "RandomNormal", "RandomUniform", "Range", "ReduceMean", "Resize", "RoiAlign", "STFT"),
-        *("ScatterND", "Shape", "Size", "TfIdfVectorizer", "TopK", "Trilu", "Unique", "Where"),
+        *("OneHot", "Pad", "ScatterND", "Shape", "Size", "TfIdfVectorizer", "TopK", "Trilu", "Unique", "Where"),
     }
 )
 """Operators whose lowering makes tensors that are neither weights nor inputs, and some others."""
