@@ -150,9 +150,9 @@ def test_devices_are_those_of_the_distribution(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(UsageError, match="unknown target"):
         names("ort@1.29.0:all@cuda")
     assert names("ort@onnxruntime-gpu-1.29.0:all@cuda") == ["onnxruntime@onnxruntime-gpu-1.29.0:all@cuda"]
-    put("torch-2.9.0", "torch", "2.9.0+cpu", "torch", sys.executable)
+    put("torch-2.9.0+cpu", "torch", "2.9.0+cpu", "torch", sys.executable)
     with pytest.raises(UsageError, match=r"torch 2\.9\.0\+cpu has no CUDA"):
-        names("torch@2.9.0:eager@cuda")
+        names("torch@2.9.0+cpu:eager@cuda")
     monkeypatch.setattr(target_table, "why_no_gpu", lambda: "no NVIDIA GPU here")
     with pytest.raises(UsageError, match="no NVIDIA GPU here"):
         names("ort@onnxruntime-gpu-1.29.0:all@cuda")
