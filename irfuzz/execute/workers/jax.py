@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import jax
@@ -46,7 +46,7 @@ def open_device() -> str:
 
 
 @contextlib.contextmanager
-def _placed(_module: dict[str, Any], device: str) -> Iterator[None]:
+def _placed(_module: dict[str, Any], device: str) -> Generator[None]:
     """Computes on the device, with products and convolutions of float32 in float32."""
     if not device:
         yield

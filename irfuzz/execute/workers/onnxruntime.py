@@ -71,6 +71,9 @@ BEHIND = {
 }
 """Providers, and those that take what one of them has no kernel for."""
 
+FELL_BACK = "the session fell back to another provider: the driver, CUDA, cuDNN or TensorRT could not be loaded"
+"""What a session that does not start on its provider does, and says in its log alone."""
+
 TF32_FROM = (1, 18)
 """The first version whose CUDA provider has the option."""
 
@@ -117,7 +120,7 @@ def _describe(arrays: list[Any], asked: Sequence[str]) -> dict[str, Any]:
         except Exception as error:  # noqa: BLE001 - whatever the provider raises is the answer
             providers[name] = _first_line(error)
             continue
-        providers[name] = "" if session.get_providers()[0] == name else "the session fell back to another provider"
+        providers[name] = "" if session.get_providers()[0] == name else FELL_BACK
     return {
         "version": onnxruntime.__version__,
         "maps": tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= MAPS_FROM,

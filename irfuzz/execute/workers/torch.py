@@ -14,7 +14,7 @@ import shutil
 import sysconfig
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def _without_reduced_precision() -> None:
 
 
 @contextlib.contextmanager
-def _placed(module: dict[str, Any], device: str) -> Iterator[None]:
+def _placed(module: dict[str, Any], device: str) -> Generator[None]:
     """Weights, inputs and whatever the module makes are on the device."""
     if not device:
         yield

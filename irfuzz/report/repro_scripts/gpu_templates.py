@@ -66,10 +66,15 @@ _ORT_IMPORT = """    os.environ["NVIDIA_TF32_OVERRIDE"] = str(int(tf32))
         raise ImportError(f"this build of onnxruntime has no {provider}")
 """
 
+_ORT_STARTED = """    if session.get_providers()[0] != provider:
+        raise ImportError(f"{provider} does not start here")
+"""
+
 EDITS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "onnxruntime": (
         ("level, provider=CPU,", "level, provider=CPU, tf32=False,"),
         ("    import onnxruntime as ort\n\n    print", f"{_ORT_IMPORT}    print"),
+        ("=[*off])\n", f"=[*off])\n{_ORT_STARTED}"),
     ),
     "torch": (
         ('def run_torch(inputs, mode="eager"):', _TORCH),
