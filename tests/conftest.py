@@ -17,6 +17,9 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+SHOWN = os.environ.get("CUDA_VISIBLE_DEVICES")
+"""Which GPUs whoever started the tests lets them see."""
+
 # Before NumPy or a framework starts its threads, here and in every process that a test starts.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
@@ -72,6 +75,17 @@ def same_locale() -> Iterator[None]:
     yield
     if locale.setlocale(locale.LC_ALL) != before:
         locale.setlocale(locale.LC_ALL, before)
+
+
+@pytest.fixture(autouse=True)
+def gpus_are_shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show tests marked ``gpu`` the GPUs that ``tests.export.frameworks`` hides from frameworks in this process."""
+    if request.node.get_closest_marker("gpu") is None:
+        return
+    if SHOWN is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", SHOWN)
 
 
 @pytest.fixture(scope="session")

@@ -236,8 +236,9 @@ class ComponentWorker:
             results = self._baseline.finish(self.adapter, results, asked.request, fresh=fresh)
         if reply.exit == "ok" and reply.response.get("lines"):
             results[0] = replace(results[0], lines=reply.response["lines"])
-        # Whatever took the memory may still hold it: the next request gets a new process.
-        self.full = any(result.exit is Exit.MEMORY for result in results)
+        # Whatever took the memory may still hold it, and a GPU may fail all that follows: the next request gets a new
+        # process.
+        self.full = any(result.exit is Exit.MEMORY for result in results) or bool(reply.response.get("spent"))
         if reply.before:
             results[0] = replace(
                 results[0], log=f"before this request the process was replaced: {reply.before}\n{results[0].log}"

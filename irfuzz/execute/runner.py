@@ -26,6 +26,9 @@ from irfuzz.isolate import Limits
 PATIENCE, PATIENCE_LEAST = 6, 120.0
 """How many times the time of others slow targets have, and how many seconds at least."""
 
+GPU_LIBRARIES = 4 << 30
+"""Bytes of the machine's memory that a framework and CUDA's libraries may take beside what a program needs."""
+
 
 class Runner:
     """Runs programs on a fixed set of targets, with one persistent worker for each component in each interpreter.
@@ -445,7 +448,12 @@ def _key(target: Target) -> tuple[str, str, bool, str]:
 
 
 def _limits_of(target: Target, limits: Limits, longest: float) -> Limits:
-    """What a request of a target may take: a compiler takes far longer than what it compiles."""
+    """What a request of a target may take: a compiler takes far longer than what it compiles.
+
+    On a GPU the process that runs it has imported the component, too, and CUDA's libraries.
+    """
+    if target.device != "cpu" and limits.memory_bytes is not None:
+        limits = replace(limits, memory_bytes=limits.memory_bytes + GPU_LIBRARIES)
     if not target.slow:
         return limits
     seconds = max(limits.seconds, min(longest, max(limits.seconds * PATIENCE, PATIENCE_LEAST)))

@@ -15,8 +15,10 @@ from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Adapter, ModelAdapter
 from irfuzz.execute.adapters.converter_tools import ToolAdapter
 from irfuzz.execute.adapters.generated_source import JAX, KERAS, NUMPY, TENSORFLOW, TORCH, SourceAdapter
+from irfuzz.execute.adapters.gpu_variants import GPU_SOURCE, model_on_gpu
 from irfuzz.execute.adapters.plugin import NAME, PluginAdapter
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
+from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu
 from irfuzz.execute.run_types import Stage, Target, TargetRole
 from irfuzz.execute.versions import environments
 from irfuzz.execute.versions.environments import Environment
@@ -41,17 +43,22 @@ ONNXRUNTIME = ModelAdapter(
     handler=WORKERS / "onnxruntime.py",
     package="onnxruntime",
     distributions=("onnxruntime", "onnxruntime-gpu"),
-    variants={
-        **{level: {"level": level} for level in LEVELS},
-        **{f"{level}@cuda": {"level": level, "provider": "CUDAExecutionProvider"} for level in ("disabled", "all")},
-        "all@tensorrt": {"level": "all", "provider": "TensorrtExecutionProvider"},
-    },
+    variants={level: {"level": level} for level in LEVELS},
     preload=("onnxruntime",),
     env={**SINGLE_THREAD, "ORT_DISABLE_TELEMETRY": "1"},
     packs=True,
     maps=True,
     keeps=True,
     tells=True,
+)
+
+ONNXRUNTIME_ON_GPU = model_on_gpu(
+    ONNXRUNTIME,
+    {
+        "disabled@cuda": {"level": "disabled", "provider": "CUDAExecutionProvider"},
+        "all@cuda": {"level": "all", "provider": "CUDAExecutionProvider"},
+        "all@tensorrt": {"level": "all", "provider": "TensorrtExecutionProvider"},
+    },
 )
 
 COMPILERS = ("torch._dynamo", "torch._inductor.compile_fx", "torch.export")
@@ -92,7 +99,9 @@ IREE = ModelAdapter(
     tells_outputs=True,
 )
 
-BUILT_IN: tuple[Adapter, ...] = (REFERENCE, ONNXRUNTIME, *SOURCE, OPENVINO, IREE, *TOOL_ADAPTERS)
+BUILT_IN: tuple[Adapter, ...] = (
+    REFERENCE, ONNXRUNTIME, ONNXRUNTIME_ON_GPU, *SOURCE, *GPU_SOURCE, OPENVINO, IREE, *TOOL_ADAPTERS,
+)  # fmt: skip
 """To add a component: its handler in ``workers/``, a line here (docs/targets.md)."""
 
 STAGES: Mapping[str, tuple[Stage, ...]] = {
@@ -414,6 +423,7 @@ def _of(environment: Environment) -> list[Availability]:
         for target in adapter.targets:
             if target.device != "cpu" and environment.distribution != adapter.distributions[-1]:
                 continue
+            lacking = why if target.device == "cpu" else reasons(why, why_no_gpu(), _without_cuda(adapter, environment))
             variant = target.name.partition(":")[2]
             name = f"{adapter.component}@{label_of(environment)}" + (f":{variant}" if variant else "")
             versioned = replace(
@@ -426,8 +436,14 @@ def _of(environment: Environment) -> list[Availability]:
                 opset=limits[0],
                 ir=limits[1],
             )
-            found.append(Availability(versioned, why))
+            found.append(Availability(versioned, lacking))
     return found
+
+
+def _without_cuda(adapter: Adapter, environment: Environment) -> str:
+    """Why what an environment has cannot compute on a GPU."""
+    there = {**environment.packages, environment.distribution: environment.version}
+    return why_no_cuda(adapter.component, there.get)
 
 
 def _targets(known: dict[str, Adapter]) -> list[tuple[Adapter, Target]]:

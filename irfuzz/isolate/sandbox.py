@@ -42,6 +42,11 @@ HOMES = {
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "dri", "kfd", "accel", "dxg")
 """What may be written in ``/dev``, besides ``nvidia*``: never a disk, whoever the user is."""
 
+_THREADS = ("/proc/self/task",)
+"""Where NVIDIA's driver (570 and newer) names the threads that it starts: without it ``cuInit`` fails with 304. It is
+this process's own folder, so that what it starts in turn has no CUDA (https://github.com/NVIDIA/OpenShell/issues/1486).
+"""
+
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _PR_SET_NO_NEW_PRIVS = 38
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
@@ -294,7 +299,8 @@ def _read_only_but(paths: Sequence[str]) -> str:
     except OSError:
         return ""
     try:
-        for path in (*paths, *_devices()):
+        devices = _devices()
+        for path in (*paths, *devices, *(_THREADS if _has_gpu(devices) else ())):
             with contextlib.suppress(OSError):  # not there: nothing to change
                 _allow(ruleset, path, changes)
         _without_new_rights()
@@ -317,10 +323,15 @@ def _allow(ruleset: int, path: str, changes: int) -> None:
         os.close(place)
 
 
-def _devices() -> list[str]:
+def _devices(folder: str = "/dev") -> list[str]:
     with contextlib.suppress(OSError):
-        return [str(path) for path in Path("/dev").iterdir() if path.name in DEVICES or path.name.startswith("nvidia")]
+        return [str(path) for path in Path(folder).iterdir() if path.name in DEVICES or path.name.startswith("nvidia")]
     return []
+
+
+def _has_gpu(devices: Iterable[str]) -> bool:
+    """Whether some of the devices are NVIDIA's (``dxg`` under WSL)."""
+    return any(Path(device).name.startswith("nvidia") or Path(device).name == "dxg" for device in devices)
 
 
 # ---- the kernel -----------------------------------------------------------------------------

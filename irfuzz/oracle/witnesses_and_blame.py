@@ -51,10 +51,10 @@ def flushes(target: Target) -> bool:
     fast maths.
 
     True for TensorFlow, JAX, Keras, OpenVINO (as onnxruntime's provider, too), ncnn and every target whose variant is
-    ``compile``.
+    ``compile``, on whatever device.
     """
     flushing = ("tensorflow", "jax", "keras", "openvino", "onnxruntime-openvino", "ncnn")
-    return target.component in flushing or target.name.partition(":")[2] == "compile"
+    return target.component in flushing or target.name.partition(":")[2].partition("@")[0] == "compile"
 
 
 def rank(target: Target) -> tuple[str, bool, int, str]:

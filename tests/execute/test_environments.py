@@ -142,13 +142,20 @@ def test_versions_that_are_not_there_say_how_to_get_them() -> None:
 
 
 @pytest.mark.unit
-def test_devices_are_those_of_the_distribution() -> None:
+def test_devices_are_those_of_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target_table, "why_no_gpu", lambda: "")
     put("onnxruntime-gpu-1.29.0", "onnxruntime-gpu", "1.29.0", "onnxruntime", sys.executable)
     put("onnxruntime-1.29.0", "onnxruntime", "1.29.0", "onnxruntime", sys.executable)
     assert names("ort@1.29.0:all") == ["onnxruntime@1.29.0:all"]
     with pytest.raises(UsageError, match="unknown target"):
         names("ort@1.29.0:all@cuda")
     assert names("ort@onnxruntime-gpu-1.29.0:all@cuda") == ["onnxruntime@onnxruntime-gpu-1.29.0:all@cuda"]
+    put("torch-2.9.0+cpu", "torch", "2.9.0+cpu", "torch", sys.executable)
+    with pytest.raises(UsageError, match=r"torch 2\.9\.0\+cpu has no CUDA"):
+        names("torch@2.9.0+cpu:eager@cuda")
+    monkeypatch.setattr(target_table, "why_no_gpu", lambda: "no NVIDIA GPU here")
+    with pytest.raises(UsageError, match="no NVIDIA GPU here"):
+        names("ort@onnxruntime-gpu-1.29.0:all@cuda")
 
 
 @pytest.mark.unit

@@ -172,7 +172,8 @@ def test_closed_runner_says_so() -> None:
 
 def test_device_is_looked_for_in_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the CPU build, the session on the CUDA provider cannot be opened whatever the metadata promise."""
-    monkeypatch.setattr("irfuzz.execute.adapters.adapter._installed", lambda distribution: True)
+    monkeypatch.setattr("irfuzz.execute.adapters.adapter.why_no_gpu", lambda: "")
+    monkeypatch.setattr("irfuzz.execute.adapters.adapter.why_no_cuda", lambda component: "")
     targets = resolve(["onnxruntime:all", "onnxruntime:all@cuda"])
     with (
         pytest.raises(UsageError, match="'onnxruntime:all@cuda' cannot be used: not part of this build"),

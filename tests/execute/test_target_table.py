@@ -128,9 +128,10 @@ def test_detection_imports_no_framework() -> None:
 
 
 def test_devices_are_used_only_where_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "_installed", lambda distribution: True)
+    monkeypatch.setattr(adapter, "why_no_gpu", lambda: "")
+    monkeypatch.setattr(adapter, "why_no_cuda", lambda component: "")
     assert names("onnxruntime") == names("onnxruntime:*") == ORT
-    assert names("*@cuda") == ["onnxruntime:disabled@cuda", "onnxruntime:all@cuda"]
+    assert names("onnxruntime:*@cuda") == ["onnxruntime:disabled@cuda", "onnxruntime:all@cuda"]
     assert names("*@tensorrt") == ["onnxruntime:all@tensorrt"]
     assert target_table.resolve(["onnxruntime:all@tensorrt"])[0].slow
     assert all(t.device == "cpu" for t in target_table.resolve(None))

@@ -128,6 +128,29 @@ def test_a_path_that_it_needs_may_change(monkeypatch: pytest.MonkeyPatch, tmp_pa
         assert one.call({"do": "shell", "line": "cat ~/.kept/x"}).response == {"did": "mine"}
 
 
+@files_are_kept
+def test_threads_may_be_named_where_a_gpus_driver_does_so() -> None:
+    with worker(*sandbox._THREADS) as one:
+        assert one.call({"do": "name_a_thread"}).response == {"did": "mine"}
+    others = sandbox._THREADS if sandbox._has_gpu(sandbox._devices()) else ()
+    with worker() as one:
+        answer = one.call({"do": "name_a_thread"}).response
+    assert answer.get("type") == (None if others else "PermissionError")
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [(["null", "shm"], False), (["nvidiactl"], True), (["dxg"], True), (["dri"], False), ([], False)],
+)
+def test_a_gpu_is_known_by_its_devices(names: list[str], expected: bool, tmp_path: Path) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / "sda").touch()
+    found = sandbox._devices(str(tmp_path))
+    assert sorted(found) == sorted(str(tmp_path / name) for name in names)
+    assert sandbox._has_gpu(found) is expected
+
+
 @pytest.mark.skipif(int(HERE.get("files", " 0").split()[1]) < 6, reason="this kernel's Landlock keeps no signals")
 def test_other_processes_get_no_signal(kept: Worker) -> None:
     with subprocess.Popen(["sleep", "60"]) as other:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from irfuzz.execute.adapters import tensor_packing
 from irfuzz.execute.adapters.mapped_weights import MappedModel
+from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu
 from irfuzz.execute.run_types import Target, Value
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ class ModelAdapter:
                 device=variant.partition("@")[2] or "cpu",
                 options=options,
                 slow=self.slow or variant.endswith("@tensorrt"),  # which builds an engine for each program
+                process=variant if "@" in variant else "",
             )
             for variant, options in self.variants.items()
         )
@@ -190,22 +191,25 @@ class ModelAdapter:
         """Why ``target`` cannot run here; looks for the package without importing it.
 
         Args:
-            target: on another device than the CPU it needs the last of ``distributions``, not just the package.
+            target: on another device than the CPU it needs that, and the last of ``distributions``.
 
         Returns:
             Advice such as ``onnxruntime is not installed; pip install onnxruntime``; empty if it can run.
         """
+        on_gpu = target.device != "cpu"
+        absent = ""
         if importlib.util.find_spec(self.package) is None:
-            return f"{self.package} is not installed; pip install {self.distributions[0]}"
-        if target.device != "cpu" and not _installed(self.distributions[-1]):
-            return f"needs {self.distributions[-1]} instead of {self.distributions[0]}"
-        return ""
+            absent = f"{self.package} is not installed; pip install {self.distributions[-1 if on_gpu else 0]}"
+        if not on_gpu:
+            return absent
+        return reasons(why_no_gpu(), absent or why_no_cuda(self.component))
 
     def describe(self) -> Request:
         """Ask for version and devices, and with trivial models for the newest opset and IR version that it takes."""
         opsets, irs = range(onnx.defs.onnx_opset_version(), OLDEST_OPSET, -1), range(onnx.IR_VERSION, OLDEST_IR, -1)
         models = [_identity(), *(_identity(opset=n) for n in opsets), *(_identity(ir=n) for n in irs)]
-        return {"do": "describe", "opsets": [*opsets], "irs": [*irs]}, models
+        providers = [options["provider"] for options in self.variants.values() if "provider" in options]
+        return {"do": "describe", "opsets": [*opsets], "irs": [*irs], "providers": providers}, models
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
         """Why the provider that ``target`` names did not start.
@@ -280,11 +284,3 @@ def _identity(opset: int = OLDEST_OPSET, ir: int = OLDEST_IR) -> bytes:
     return onnx.helper.make_model(
         graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=ir
     ).SerializeToString()
-
-
-def _installed(distribution: str) -> bool:
-    try:
-        importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from irfuzz.errors import IrfuzzError, Unsupported
 from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
 from irfuzz.execute.adapters.input_shape_freezing import settled
+from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu
 from irfuzz.execute.run_types import Target, Value
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class SourceAdapter:
         process: see ``Target.process``.
         only_named: its targets run only if they are named.
         advice: how it is installed, if not by the name of the package that is missing.
+        device: on which it computes, as ``Target.device`` has it; each of its modes then has a worker of its own.
     """
 
     component: str
@@ -53,11 +55,16 @@ class SourceAdapter:
     process: str = ""
     only_named: bool = False
     advice: str = ""
+    device: str = "cpu"
 
     @property
     def handler(self) -> Path:
         """The worker file."""
-        return WORKERS / f"{self.component}.py"
+        return WORKERS / ("gpu_worker.py" if self._on_gpu else f"{self.component}.py")
+
+    @property
+    def _on_gpu(self) -> bool:
+        return self.device != "cpu"
 
     @property
     def reads_bytes(self) -> bool:
@@ -67,22 +74,33 @@ class SourceAdapter:
     @property
     def targets(self) -> tuple[Target, ...]:
         """One for each mode."""
-        return tuple(
-            Target(
-                name=f"{self.component}:{mode}",
-                component=self.component,
-                interpreter=sys.executable,
-                options={"mode": mode},
-                slow=self.slow,
-                kernels=self.kernels.get(mode, ""),
-                process=self.process,
-                only_named=self.only_named,
-            )
-            for mode in self.modes
+        return tuple(self._target(mode) for mode in self.modes)
+
+    def _target(self, mode: str) -> Target:
+        target = Target(
+            name=f"{self.component}:{mode}",
+            component=self.component,
+            interpreter=sys.executable,
+            options={"mode": mode},
+            slow=self.slow,
+            kernels=self.kernels.get(mode, ""),
+            process=self.process,
+            only_named=self.only_named,
+        )
+        if not self._on_gpu:
+            return target
+        there = f"{mode}@{self.device}"
+        return replace(
+            target,
+            name=f"{self.component}:{there}",
+            device=self.device,
+            options={"mode": mode, "device": self.device, "tf32": False},
+            kernels=f"{target.kernels}@{self.device}",
+            process=there,
         )
 
     def missing(self, target: Target) -> str:  # noqa: ARG002 - the protocol's
-        """Whether the framework, and what it needs, are installed.
+        """Whether the framework, and what it needs, are installed; on a GPU, whether that is there.
 
         Args:
             target: not looked at; all modes need the same packages.
@@ -90,6 +108,12 @@ class SourceAdapter:
         Returns:
             What to install for the first package that is not there, else nothing.
         """
+        absent = self._not_installed()
+        if not self._on_gpu:
+            return absent
+        return reasons(why_no_gpu(), absent or why_no_cuda(self.component))
+
+    def _not_installed(self) -> str:
         packages = {self.component: self.distributions[-1], **{name: name for name in self.needs}}
         for package, distribution in packages.items():
             if importlib.util.find_spec(package) is None:
@@ -97,17 +121,17 @@ class SourceAdapter:
         return ""
 
     def describe(self) -> Request:
-        """Ask for the version, and for the modes that cannot work."""
-        return {"do": "describe"}, []
+        """Ask for the version, for the modes that cannot work, and why a device cannot be used."""
+        return {"do": "describe", **({"device": self.device} if self._on_gpu else {})}, []
 
     def absent(self, target: Target, answer: Mapping[str, Any]) -> str:
         """What a mode lacks; the others are there when the worker has answered.
 
         Args:
             target: whose mode is asked about.
-            answer: of the handler, whose ``modes`` say what is wrong with some.
+            answer: of the handler, whose ``modes`` say what is wrong with some, and ``device`` with all on a GPU.
         """
-        return str(answer.get("modes", {}).get(target.options["mode"], ""))
+        return str(answer.get("device", "") or answer.get("modes", {}).get(target.options["mode"], ""))
 
     def prepare(
         self,

@@ -5,6 +5,7 @@ Runs in the worker's interpreter: imports only the standard library.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Mapping
 from types import CodeType
@@ -29,6 +30,10 @@ Of a module's names, its weights and inputs as arrays, the course of the run and
 """
 
 
+def _anywhere(_module: dict[str, Any], _device: str) -> Any:
+    return contextlib.nullcontext()
+
+
 class Framework:
     """What runs generated modules.
 
@@ -38,6 +43,7 @@ class Framework:
         declined: of an error and the stage, whether the framework says that it lacks something.
         bits: the bytes of a bfloat16 tensor, which numpy lacks, as an array; ``None`` for anything else.
         memory: what it raises if memory ran out, beside ``MemoryError``.
+        placed: of a module and a device (empty for the processor): a context in which the module computes there.
     """
 
     def __init__(
@@ -47,19 +53,22 @@ class Framework:
         declined: Callable[[BaseException, str], bool],
         bits: Callable[[Any], Any],
         memory: tuple[type[BaseException], ...] = (),
+        placed: Callable[[dict[str, Any], str], Any] = _anywhere,
     ) -> None:
         self.name = name
         self.modes = modes
         self.declined = declined
         self.bits = bits
         self.memory = memory
+        self.placed = placed
 
     def answer(self, request: dict[str, Any], arrays: list[Any]) -> Answer:
         """Run a module.
 
         ``request`` holds ``source``, ``arrays`` (names of the first values), ``inputs`` (``{"name"}`` of the rest) and
-        ``variants`` (``mode``, a key of ``modes`` and perhaps more after a space, or ``way``, one of the ways). The
-        values of the outputs follow one another in the order in which the module gives them.
+        ``variants`` (``mode``, a key of ``modes`` and perhaps more after a space, or ``way``, one of the ways; and
+        ``device``, if that is not the processor). The values of the outputs follow one another in the order in which
+        the module gives them.
         """
         count = len(request["arrays"])
         weights = dict(zip(request["arrays"], arrays[:count]))  # noqa: B905 - Python 3.9
@@ -71,12 +80,13 @@ class Framework:
 
             def compute() -> Answer:
                 module, given = load(request["source"]), (bits_of(weights), bits_of(inputs))
-                if options.get("way"):
-                    course.at("run")
-                    outputs = self._ways().run(options["way"], module, *module["tensors"](*given))
-                else:
-                    outputs = self.modes[mode](module, *given, course, more)
-                return self._carried(outputs, module["to_array"])
+                with self.placed(module, options.get("device", "")):
+                    if options.get("way"):
+                        course.at("run")
+                        outputs = self._ways().run(options["way"], module, *module["tensors"](*given))
+                    else:
+                        outputs = self.modes[mode](module, *given, course, more)
+                    return self._carried(outputs, module["to_array"])
 
             return attempt(course, compute, self._failed)
 
@@ -96,7 +106,7 @@ class Framework:
         return {"outputs": about}, values
 
     def _failed(self, error: Exception, stage: str) -> Failure:
-        if isinstance(error, self.memory):
+        if isinstance(error, self.memory) or str(error).startswith("RESOURCE_EXHAUSTED"):  # XLA, of a device's memory
             return Failure("memory", f"{type(error).__name__}: {error}")
         return Failure("unsupported" if self.declined(error, stage) else "rejected", first_line(error), stack())
 

@@ -6,6 +6,9 @@ Runs in the worker's interpreter: imports only the standard library, numpy, ml_d
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections.abc import Generator
 from typing import Any
 
 import jax
@@ -13,7 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from .generated_module_runner import Framework
-from .runs import Answer, Course
+from .runs import Answer, Course, first_line
 
 UNKNOWN = (
     jax.errors.ConcretizationTypeError,
@@ -29,6 +32,28 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     if request["do"] == "describe":
         return {"version": jax.__version__}, []
     return JAX.answer(request, arrays)
+
+
+@functools.cache
+def open_device() -> str:
+    """Start CUDA and multiply two matrices; why that fails, empty if it does not."""
+    try:
+        one = jax.device_put(np.ones((2, 2), np.float32), jax.devices("gpu")[0])
+        jax.block_until_ready(one @ one)
+    except Exception as error:  # noqa: BLE001 - whatever the plug-in raises is the answer
+        return first_line(error)
+    return ""
+
+
+@contextlib.contextmanager
+def _placed(_module: dict[str, Any], device: str) -> Generator[None]:
+    """Computes on the device, with products and convolutions of float32 in float32."""
+    if not device:
+        yield
+        return
+    jax.config.update("jax_default_matmul_precision", "highest")
+    with jax.default_device(jax.devices("gpu")[0]):
+        yield
 
 
 def _eager(
@@ -96,4 +121,4 @@ def _bits(value: Any) -> Any:
     return np.ascontiguousarray(value).reshape(-1).view(np.uint8)
 
 
-JAX = Framework("jax", {"eager": _eager, "jit": _jit}, _declined, _bits)
+JAX = Framework("jax", {"eager": _eager, "jit": _jit}, _declined, _bits, (), _placed)

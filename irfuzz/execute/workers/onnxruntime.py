@@ -71,6 +71,12 @@ BEHIND = {
 }
 """Providers, and those that take what one of them has no kernel for."""
 
+FELL_BACK = "the session fell back to another provider: the driver, CUDA, cuDNN or TensorRT could not be loaded"
+"""What a session that does not start on its provider does, and says in its log alone."""
+
+TF32_FROM = (1, 18)
+"""The first version whose CUDA provider has the option."""
+
 MEMORY = re.compile(r"bad_alloc|bad allocation|Failed to allocate memory", re.IGNORECASE)
 
 
@@ -86,7 +92,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     one status for each, and the arrays are their outputs, one after the other.
     """
     if request["do"] == "describe":
-        return {**_describe(arrays), **_limits(request, arrays[1:])}, []
+        return {**_describe(arrays, request.get("providers", ())), **_limits(request, arrays[1:])}, []
     model = bytes(arrays[0])
     settings = {} if "folder" not in request else {FOLDER: request["folder"]}
     keep = bool(request.get("keep"))
@@ -94,19 +100,27 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     return each(request["variants"], lambda place, options: _run(model, feeds, {**options, **settings}, place, keep))
 
 
-def _describe(arrays: list[Any]) -> dict[str, Any]:
-    """Version, the providers that really start (probed with the model in ``arrays[0]``), and the levels there are."""
+@functools.cache
+def open_device() -> str:
+    """Load CUDA's libraries from where other packages have them; a session shows whether they serve. Always empty."""
+    if hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()
+    return ""
+
+
+def _describe(arrays: list[Any], asked: Sequence[str]) -> dict[str, Any]:
+    """Version, which providers really start (probed with the model in ``arrays[0]``), and the levels there are."""
     providers: dict[str, str] = {}
-    for name in BEHIND:
+    for name in asked:
         if name not in onnxruntime.get_available_providers():
             providers[name] = "not part of this build of onnxruntime"
             continue
         try:
-            session = onnxruntime.InferenceSession(bytes(arrays[0]), _options({}), providers=[name])
+            session = onnxruntime.InferenceSession(bytes(arrays[0]), _options({}), providers=[_with_options(name)])
         except Exception as error:  # noqa: BLE001 - whatever the provider raises is the answer
             providers[name] = _first_line(error)
             continue
-        providers[name] = "" if session.get_providers()[0] == name else "the session fell back to another provider"
+        providers[name] = "" if session.get_providers()[0] == name else FELL_BACK
     return {
         "version": onnxruntime.__version__,
         "maps": tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= MAPS_FROM,
@@ -145,13 +159,19 @@ def _options(options: dict[str, Any]) -> Any:
     return made
 
 
+def _with_options(provider: str) -> Any:
+    """A provider as a session takes it, with what is declared of its arithmetic: no TF32 for float32."""
+    tuned = provider == "CUDAExecutionProvider" and tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= TF32_FROM
+    return (provider, {"use_tf32": "0"}) if tuned else provider
+
+
 _KEPT: dict[str, Any] = {}
 """The last session, if the request after it is to find it: ``of`` (model and options), ``session`` and ``told``."""
 
 
 def _run(model: bytes, feeds: list[Any], options: dict[str, Any], place: int, keep: bool) -> Answer:
     provider = options.get("provider", "CPUExecutionProvider")
-    providers = [provider, *BEHIND[provider]]
+    providers = [_with_options(name) for name in (provider, *BEHIND[provider])]
     course = Course(place, "compile")
     told: list[str] = []
 

@@ -6,6 +6,7 @@ Runs in the worker's interpreter: imports only the standard library.
 from __future__ import annotations
 
 import os
+import re
 import time
 import traceback
 from collections.abc import Callable
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = "tuple[dict[str, Any], list[Any]]"
 """What a handler gives: JSON, and the values that travel beside it."""
+
+
+SPENT = re.compile(
+    r"(?i:illegal memory access|device-side assert|unspecified launch failure|misaligned address"
+    r"|illegal instruction was encountered|hardware stack error|invalid program counter)"
+    r"|CUDA_ERROR_(?:ILLEGAL_|ASSERT|LAUNCH_FAILED|MISALIGNED_|HARDWARE_STACK_|INVALID_PC)"
+)
+"""What CUDA says of an error after which every other call of the process fails, too, whatever it is about."""
 
 
 class Course:
@@ -51,14 +60,18 @@ class Failure:
 
 
 def each(variants: list[Any], run: Callable[[int, Any], Answer]) -> Answer:
-    """The answer to a request: ``run`` of each variant, whatever became of those before it."""
+    """The answer to a request: ``run`` of each variant, whatever became of those before it.
+
+    It says ``spent`` if the process is of no use for another request.
+    """
     runs: list[dict[str, Any]] = []
     values: list[Any] = []
     for place, options in enumerate(variants):
         status, outputs = run(place, options)
         runs.append(status)
         values.extend(outputs)
-    return {"runs": runs}, values
+    spent = any(SPENT.search(status.get("error", "")) for status in runs)
+    return {"runs": runs, **({"spent": True} if spent else {})}, values
 
 
 def attempt(course: Course, compute: Callable[[], Answer], failed: Callable[[Exception, str], Failure]) -> Answer:

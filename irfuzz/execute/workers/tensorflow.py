@@ -5,14 +5,16 @@ Runs in the worker's interpreter: imports only the standard library, numpy and T
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
+from collections.abc import Generator
 from typing import Any
 
 import tensorflow as tf
 
 from .generated_module_runner import Framework, Mode
-from .runs import Answer, Course
+from .runs import Answer, Course, first_line
 
 
 def warm() -> None:
@@ -26,6 +28,33 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     if request["do"] == "describe":
         return {"version": tf.__version__}, []
     return TENSORFLOW.answer(request, arrays)
+
+
+@functools.cache
+def open_device() -> str:
+    """Start CUDA and multiply two matrices; why that fails, empty if it does not."""
+    if not tf.test.is_built_with_cuda():
+        return f"tensorflow {tf.__version__} is built without CUDA"
+    try:
+        if not tf.config.list_physical_devices("GPU"):
+            return "TensorFlow sees no GPU; pip install 'tensorflow[and-cuda]' brings CUDA's libraries"
+        with tf.device("/GPU:0"):
+            one = tf.ones((2, 2))
+            found = tf.linalg.matmul(one, one)
+    except Exception as error:  # noqa: BLE001 - whatever the driver raises is the answer
+        return first_line(error)
+    return "" if "GPU" in found.device else f"TensorFlow multiplies on {found.device}"
+
+
+@contextlib.contextmanager
+def _placed(_module: dict[str, Any], device: str) -> Generator[None]:
+    """Computes on the device whatever has a kernel there, with products and convolutions of float32 in float32."""
+    if not device:
+        yield
+        return
+    tf.config.experimental.enable_tensor_float_32_execution(enabled=False)
+    with tf.device("/GPU:0"):
+        yield
 
 
 def _eager(
@@ -75,7 +104,7 @@ SAYS_UNTRACED = re.compile(
     r"|tf\.function|unknown (rank|shape)|None values not supported|NoneType|Cannot convert a partially known"
 )
 XLA_GAP = re.compile(
-    r"(?i:unsupported|not supported|compile-time constant|not compilable|unimplemented|no registered .*XLA_CPU_JIT"
+    r"(?i:unsupported|not supported|compile-time constant|not compilable|unimplemented|no registered .*XLA_[CG]PU_JIT"
     r"|uncompilable|could not find compiler|dynamic shape)"
 )
 
@@ -96,4 +125,4 @@ def _bits(value: Any) -> Any:
     return tf.reshape(tf.bitcast(value, tf.uint8), (-1,)).numpy()
 
 
-TENSORFLOW = Framework("tensorflow", MODES, _declined, _bits, (tf.errors.ResourceExhaustedError,))
+TENSORFLOW = Framework("tensorflow", MODES, _declined, _bits, (tf.errors.ResourceExhaustedError,), _placed)

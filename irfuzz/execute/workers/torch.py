@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import json
 import os
 import shutil
 import sysconfig
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .generated_module_runner import Framework, Mode
-from .runs import Answer, Course
+from .runs import Answer, Course, first_line
 
 DECLINED = ("Unsupported", "UserError", "GuardOnDataDependentSymNode", "DataDependentOutputException",
             "DynamicOutputShapeException", "UnsupportedFakeTensorException", "UnsupportedOperatorException",
@@ -57,9 +58,58 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     The mode ``gradient`` is followed by objectives as JSON.
     """
     if request["do"] == "describe":
-        return {"version": torch.__version__, "modes": {"compile": _cannot_compile()}}, []
+        lacking = _cannot_compile_for_gpu() if request.get("device") else _cannot_compile()
+        return {"version": torch.__version__, "modes": {"compile": lacking}}, []
     torch.set_num_threads(1)
     return TORCH.answer(request, arrays)
+
+
+@functools.cache
+def open_device() -> str:
+    """Start CUDA and multiply two matrices; why that fails, empty if it does not."""
+    if torch.version.cuda is None:
+        return f"torch {torch.__version__} is built without CUDA"
+    try:
+        one = torch.ones(2, 2, device="cuda")
+        (one @ one).cpu()
+    except Exception as error:  # noqa: BLE001 - whatever the driver raises is the answer
+        return first_line(error)
+    return ""
+
+
+def _without_reduced_precision() -> None:
+    """Have products and convolutions of float32 computed in float32, and sums of halves added up in float32.
+
+    These names set the newer ones (``fp32_precision``), too; the two may not be mixed.
+    """
+    torch.set_float32_matmul_precision("highest")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are newer names, which older versions lack
+        torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+
+
+@contextlib.contextmanager
+def _placed(module: dict[str, Any], device: str) -> Generator[None]:
+    """Weights, inputs and whatever the module makes are on the device."""
+    if not device:
+        yield
+        return
+    _without_reduced_precision()
+    tensors = module["tensors"]
+    module["tensors"] = lambda *given: tuple(_moved(values, device) for values in tensors(*given))
+    with torch.device(device):
+        yield
+
+
+def _moved(value: Any, device: str) -> Any:
+    """A tensor on another device, or all of a dictionary or a list."""
+    if isinstance(value, dict):
+        return {name: _moved(item, device) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_moved(item, device) for item in value]
+    return None if value is None else value.to(device)
 
 
 def _declined(error: BaseException | None, stage: str) -> bool:
@@ -257,7 +307,7 @@ def _files(folder: Path) -> frozenset[Path]:
 def _bits(value: Any) -> Any:
     if not isinstance(value, torch.Tensor) or value.dtype != torch.bfloat16:
         return None
-    return value.contiguous().reshape(-1).view(torch.uint8).numpy()
+    return value.cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
 
 
 MODES: dict[str, Mode] = {
@@ -268,7 +318,7 @@ MODES: dict[str, Mode] = {
     "gradient": _gradient,
 }
 
-TORCH = Framework("torch", MODES, _declined, _bits)
+TORCH = Framework("torch", MODES, _declined, _bits, (torch.cuda.OutOfMemoryError,), _placed)
 
 
 def _cannot_compile() -> str:
@@ -276,6 +326,19 @@ def _cannot_compile() -> str:
     names = [os.environ.get("CXX", ""), "g++", "clang++", "c++"]
     if not any(name and shutil.which(name) for name in names):
         return "torch.compile needs a C++ compiler; install g++ or clang++, or set CXX"
+    return _without_headers()
+
+
+def _cannot_compile_for_gpu() -> str:
+    """The same of what it compiles for a GPU: Triton, whose launchers are C."""
+    if importlib.util.find_spec("triton") is None:
+        return "torch.compile needs triton for a GPU; pip install triton"
+    if not any(name and shutil.which(name) for name in (os.environ.get("CC", ""), "gcc", "clang", "cc")):
+        return "torch.compile needs a C compiler for a GPU; install gcc or clang, or set CC"
+    return _without_headers()
+
+
+def _without_headers() -> str:
     header = Path(sysconfig.get_path("include"), "Python.h")
     return "" if header.exists() else f"torch.compile needs {header}; install Python's headers (python3-dev)"
 

@@ -158,6 +158,8 @@ def form_of(party: TargetRun) -> CallForm | None:
         party: a framework in one of its modes, such as ``torch:compile``, or a converter that takes a framework's
             calls.
     """
+    if "device" in party.options:
+        return None  # the calls would run on the processor
     tool = kind_of_tool(party)
     if tool is None:
         return FORMS.get((party.component, str(party.options.get("mode", "eager"))))

@@ -14,6 +14,7 @@ from irfuzz.execute.versions.installation import companions
 from irfuzz.findings.finding import TargetRun
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.report.repro_scripts import code_templates, tool_templates
+from irfuzz.report.repro_scripts.gpu_templates import on_gpu
 
 LONGEST_TITLE = 300
 """Characters."""
@@ -169,6 +170,8 @@ def _imports(scene: ReproSpec) -> str:
         needed.add("json")
     if any(_kind(p) in ("plugin", "tensorflow", "jax") for p in (scene.blamed, *scene.witnesses)):
         needed.add("os")
+    if any("tf32" in p.options for p in (scene.blamed, *scene.witnesses)):
+        needed.add("os")
     if _kept(scene):
         needed.add("functools")
     if _in_child(scene):
@@ -187,6 +190,8 @@ def _runners(scene: ReproSpec) -> list[str]:
     runners = {**code_templates.RUNNERS, "tool": tool_templates.TOOL}
     parts = [odd.get(kind) or runners[kind] for kind in kinds]
     options = {key for p in _together(scene) for key in p.options}
+    if "tf32" in options:
+        parts = [on_gpu(kind, part) for kind, part in zip(kinds, parts, strict=True)]
     if not any(key.startswith("session.") for key in options):
         parts = [part.replace(code_templates.SETTINGS, "").replace(", **settings)", ")") for part in parts]
     if not mended(scene):

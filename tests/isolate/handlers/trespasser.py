@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 
@@ -27,6 +28,19 @@ def do_talk_to_itself(request):
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname(), 5) as line:
         server.accept()[0].sendall(b"hello")
         return line.recv(5).decode()
+
+
+def do_name_a_thread(request):
+    """As a driver names the threads that it starts: in a file, which is another one for each thread."""
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    try:
+        Path(f"/proc/self/task/{thread.native_id}/comm").write_text("mine")
+        return Path(f"/proc/self/task/{thread.native_id}/comm").read_text().strip()
+    finally:
+        end.set()
+        thread.join()
 
 
 def do_write(request):

@@ -8,9 +8,9 @@ import torch
 
 
 def generator(seed):
-    """A generator of numbers; ONNX's seeds are floats."""
+    """A generator of numbers, on the device on which tensors are made; ONNX's seeds are floats."""
     bits = 0 if seed is None else int(np.float64(seed).view(np.int64))
-    return torch.Generator().manual_seed(bits % 2147483647)
+    return torch.Generator(torch.get_default_device()).manual_seed(bits % 2147483647)
 
 
 def random_normal(shape, mean, scale, dtype, seed=None):
