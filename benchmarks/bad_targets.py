@@ -86,7 +86,7 @@ TARGETS = (
     BadTarget("LeavesChildAndKillsParent", ("crash", "rejection")),
     # Memory and disk.
     BadTarget("Greedy", ("memory",), "faults.py"),
-    BadTarget("SharedHog", ("memory",)),
+    BadTarget("SharedHog", ("memory",), options=("--timeout", "20")),
     BadTarget("Leaks", ("memory",), options=("--memory", "1024")),
     BadTarget("LongFile", ("rejection",)),
     BadTarget("Litters"),
@@ -110,9 +110,9 @@ TARGETS = (
     BadTarget("NotNumbers", ("nan-inf",)),
     BadTarget("Fickle", ("difference",)),
     BadTarget("LongAnswer"),
-    BadTarget("ManyAnswers", ("protocol",)),
+    BadTarget("ManyAnswers", ("protocol",), options=("--timeout", "20")),
     BadTarget("NoAnswer", ("protocol", "wrong-shape")),
-    BadTarget("LongMessage", ("rejection", "memory")),
+    BadTarget("LongMessage", ("rejection", "memory"), options=("--timeout", "20")),
     BadTarget("NewMessage", ("rejection",)),
     BadTarget("NoMessage", ("rejection",)),
 )
