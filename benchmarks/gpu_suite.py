@@ -86,7 +86,7 @@ def main() -> int:
     args = parser.parse_args()
     absent = lacking(NEEDED)
     if absent or importlib.util.find_spec("irfuzz") is None or importlib.util.find_spec("irfuzz._native") is None:
-        print(f"irfuzz cannot run here: {', '.join(absent) or 'it is not built'}; run `pip install .` in {ROOT}")
+        print(f"irfuzz cannot run here: {', '.join(absent) or 'it is not built'}; run `pip install -e .` in {ROOT}")
         return 2
     rows = listed()
     there = [row for row in rows if row["device"] != "cpu"]

@@ -52,6 +52,14 @@ class Converted:
 TAN = "g (float[2] x) => (float[2] y) { y = Tan(x) }"
 EMPTY = "g (float[0,2] x) => (float[0,2] y) { y = Neg(x) }"
 
+EXECUTORCH = Converted(
+    "irfuzz env add executorch==1.5.1 --with torch==2.13.0",
+    "",
+    {},
+    Symptom.DIFFERENCE,
+    (("g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }", [PAIR], "it is no tensor"),),
+)
+
 CONVERTED: dict[str, Converted] = {
     "litert:xnnpack": Converted(
         "irfuzz env add ai-edge-litert==2.3.0 --with tensorflow-cpu",
@@ -71,20 +79,8 @@ CONVERTED: dict[str, Converted] = {
         Symptom.NAN_INF,
         ((TAN, PAIR, "no kernel of its own for TensorFlow's Tan"),),
     ),
-    "executorch:xnnpack": Converted(
-        "irfuzz env add executorch==1.5.1 --with torch==2.13.0",
-        "",
-        {},
-        Symptom.DIFFERENCE,
-        (("g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }", [PAIR], "it is no tensor"),),
-    ),
-    "executorch:portable": Converted(
-        "irfuzz env add executorch==1.5.1 --with torch==2.13.0",
-        "",
-        {},
-        Symptom.DIFFERENCE,
-        (("g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }", [PAIR], "it is no tensor"),),
-    ),
+    "executorch:xnnpack": EXECUTORCH,
+    "executorch:portable": EXECUTORCH,
     "onnx2keras": Converted(
         "irfuzz env add onnx2keras==0.0.25 --with tensorflow-cpu",
         "g (float[2,3] x) => (float[2] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0>(x, axes) }",

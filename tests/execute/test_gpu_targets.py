@@ -21,6 +21,7 @@ import pytest
 from irfuzz.errors import UsageError
 from irfuzz.execute import target_table
 from irfuzz.execute.adapters import gpu_variants
+from irfuzz.execute.adapters.adapter import GPU_HANDLER
 from irfuzz.execute.run_types import Exit, Target
 from irfuzz.execute.runner import GPU_LIBRARIES, Runner, _key, _limits_of
 from irfuzz.export.module_file_writing import npz_of
@@ -74,7 +75,7 @@ def test_nothing_is_hidden_from_their_workers() -> None:
         assert env.get("JAX_PLATFORMS", "cuda,cpu") == "cuda,cpu"
         assert env["NVIDIA_TF32_OVERRIDE"] == "0"
         assert env["IRFUZZ_GPU_WORKER"] == a.target.component
-        assert target_table.adapter_of(a.target).handler == gpu_variants.HANDLER
+        assert target_table.adapter_of(a.target).handler == GPU_HANDLER
         assert not target_table.adapter_of(a.target).preload, "what a driver knows is lost in a fork"
 
 

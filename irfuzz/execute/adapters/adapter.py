@@ -29,6 +29,12 @@ OLDEST_OPSET, OLDEST_IR = 13, 7
 SINGLE_THREAD: Mapping[str, str] = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """More threads make small models ten times slower on a busy machine, and float sums unrepeatable."""
 
+GPU_HANDLER = WORKERS / "gpu_worker.py"
+"""The handler file of every component on a GPU."""
+
+GPU_ARITHMETIC: Mapping[str, bool] = {"tf32": False}
+"""Options of all variants on a GPU: float32 is not rounded to TensorFloat-32, which has 10 bits behind the point."""
+
 Request = tuple[dict[str, Any], list[Any]]
 """JSON for the handler, and the values that travel beside it."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irfuzz.errors import IrfuzzError, Unsupported
-from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
+from irfuzz.execute.adapters.adapter import GPU_ARITHMETIC, GPU_HANDLER, SINGLE_THREAD, WORKERS, Request
 from irfuzz.execute.adapters.input_shape_freezing import settled
 from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu
 from irfuzz.execute.run_types import Target, Value
@@ -60,7 +60,7 @@ class SourceAdapter:
     @property
     def handler(self) -> Path:
         """The worker file."""
-        return WORKERS / ("gpu_worker.py" if self._on_gpu else f"{self.component}.py")
+        return GPU_HANDLER if self._on_gpu else WORKERS / f"{self.component}.py"
 
     @property
     def _on_gpu(self) -> bool:
@@ -94,7 +94,7 @@ class SourceAdapter:
             target,
             name=f"{self.component}:{there}",
             device=self.device,
-            options={"mode": mode, "device": self.device, "tf32": False},
+            options={"mode": mode, "device": self.device, **GPU_ARITHMETIC},
             kernels=f"{target.kernels}@{self.device}",
             process=there,
         )

@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from irfuzz.execute.adapters.adapter import WORKERS, ModelAdapter
+from irfuzz.execute.adapters.adapter import GPU_ARITHMETIC, GPU_HANDLER, ModelAdapter
 from irfuzz.execute.adapters.generated_source import JAX, TENSORFLOW, TORCH, SourceAdapter
 
 DEVICE = "cuda"
-HANDLER = WORKERS / "gpu_worker.py"
 
 HIDING = frozenset({"CUDA_VISIBLE_DEVICES", "JAX_PLATFORMS"})
 """Environment variables by which other workers have no GPU."""
-
-DECLARED: Mapping[str, bool] = {"tf32": False}
-"""Options of every variant here: float32 is not rounded to TensorFloat-32, which has 10 bits behind the point."""
 
 ENVIRONMENT: Mapping[str, str] = {"NVIDIA_TF32_OVERRIDE": "0"}
 """Of every worker here: NVIDIA's libraries use no TF32, whatever asks for it. TensorRT has no other switch."""
@@ -66,22 +62,20 @@ def model_on_gpu(adapter: ModelAdapter, variants: Mapping[str, Mapping[str, str]
     """
     return replace(
         adapter,
-        handler=HANDLER,
-        variants={name: {**options, **DECLARED} for name, options in variants.items()},
+        handler=GPU_HANDLER,
+        variants={name: {**options, **GPU_ARITHMETIC} for name, options in variants.items()},
         preload=(),
         env=_environment(adapter.component, adapter.env),
     )
 
 
+_TENSORFLOW = replace(TENSORFLOW, distributions=("tensorflow",))  # tensorflow-cpu has no CUDA
+
 GPU_SOURCE = (
     source_on_gpu(TORCH, "eager"),
     replace(source_on_gpu(TORCH, "compile"), slow=True, kernels={"compile": "inductor"}),
     source_on_gpu(JAX, "eager", "jit", JAX_PLATFORMS="cuda,cpu", XLA_PYTHON_CLIENT_PREALLOCATE="false"),
-    source_on_gpu(replace(TENSORFLOW, distributions=("tensorflow",)), "eager", TF_FORCE_GPU_ALLOW_GROWTH="true"),
-    replace(
-        source_on_gpu(replace(TENSORFLOW, distributions=("tensorflow",)), "xla", TF_FORCE_GPU_ALLOW_GROWTH="true"),
-        slow=True,
-        kernels={"xla": "xla"},
-    ),
+    source_on_gpu(_TENSORFLOW, "eager", TF_FORCE_GPU_ALLOW_GROWTH="true"),
+    replace(source_on_gpu(_TENSORFLOW, "xla", TF_FORCE_GPU_ALLOW_GROWTH="true"), slow=True, kernels={"xla": "xla"}),
 )
 """The frameworks that run irfuzz's own lowerings, on a GPU."""

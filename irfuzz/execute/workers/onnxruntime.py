@@ -102,7 +102,7 @@ def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
 
 @functools.cache
 def open_device() -> str:
-    """Load CUDA's libraries from where other packages have them; a session shows whether they serve. Always empty."""
+    """Load CUDA's libraries that other packages brought. Says nothing: whether they serve, the first session shows."""
     if hasattr(onnxruntime, "preload_dlls"):
         onnxruntime.preload_dlls()
     return ""

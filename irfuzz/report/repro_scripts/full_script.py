@@ -168,9 +168,9 @@ def _imports(scene: ReproSpec) -> str:
     needed = {"sys"}
     if scene.odd_inputs:
         needed.add("json")
-    if any(_kind(p) in ("plugin", "tensorflow", "jax") for p in (scene.blamed, *scene.witnesses)):
-        needed.add("os")
-    if any("tf32" in p.options for p in (scene.blamed, *scene.witnesses)):
+    if any(
+        _kind(p) in ("plugin", "tensorflow", "jax") or "tf32" in p.options for p in (scene.blamed, *scene.witnesses)
+    ):
         needed.add("os")
     if _kept(scene):
         needed.add("functools")
