@@ -22,6 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 NEEDED = ("numpy", "onnx", "onnx_ir", "ml_dtypes", "sqlalchemy", "rich", "markdown_it")
 """Packages that irfuzz imports, whatever the targets."""
+BUILT = ("irfuzz._native", "irfuzz._cloning")
 TESTING = ("pytest", "hypothesis", "pytest_timeout")
 WITNESSES = ("reference", "numpy:eager", "onnxruntime:disabled", "torch:eager")
 """Those on the processor that the campaign holds the others against, as far as they are there."""
@@ -85,7 +86,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("gpu-results"), help="folder for what is seen")
     args = parser.parse_args()
     absent = lacking(NEEDED)
-    if absent or importlib.util.find_spec("irfuzz") is None or importlib.util.find_spec("irfuzz._native") is None:
+    if absent or lacking(("irfuzz",)) or lacking(BUILT):
         print(f"irfuzz cannot run here: {', '.join(absent) or 'it is not built'}; run `pip install -e .` in {ROOT}")
         return 2
     rows = listed()

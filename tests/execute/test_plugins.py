@@ -110,6 +110,16 @@ def test_ten_lines_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert result.outputs["words"] == [None]
 
 
+def test_more_outputs_than_a_message_can_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "class Many:\n    def run(self, model, inputs):\n        return dict.fromkeys(map(str, range(10_001)), inputs['x'])\n"
+    (tmp_path / "many.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    with Runner(resolve(["many:Many"])) as runner:
+        (result,) = runner.run(MODEL, INPUTS)
+    assert (result.exit, result.outputs) == (Exit.PROTOCOL, {})
+    assert "10001 outputs, expected at most 10000" in result.error
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [

@@ -279,6 +279,41 @@ def test_an_equation_is_inferred(equation: str) -> None:
     assert infer_call(CallKey("", "Einsum", 17, (("equation", 3, equation),), inputs, (True,)))
 
 
+@pytest.mark.parametrize(
+    ("graph", "why"),
+    [
+        ("y = Transpose<perm = 1>(x)", "'perm' is of type INT; expected INTS"),
+        (
+            "y = If<then_branch = 1, else_branch = t () => (z) {z = Neg(x)}>(b)",
+            "'then_branch' is of type INT; expected",
+        ),
+        ("y = If<then_branch = t () => (z) {z = Neg(x)}, else_branch = e () => (z) {z = Abs(x)}>()", "0 inputs"),
+        ("y = If<then_branch = t () => (z) {z = Neg(x)}, else_branch = e () => (z) {z = Abs(x)}>(b, b)", "2 inputs"),
+        ('y = If<then_branch = t () => (z) {z = Neg(x)}, else_branch = e () => (z) {z = Abs(x)}>("")', "left out"),
+    ],
+)
+def test_a_call_that_its_operator_does_not_take_is_refused(graph: str, why: str) -> None:
+    model = parser.parse_model(HEAD + f"g (bool b, float[2] x) => (y) {{ {graph} }}")
+    with pytest.raises(InvalidProgram, match=why):
+        Program.from_proto(model)
+
+
+def test_a_segment_is_no_tensor() -> None:
+    """The field for parts of large tensors: one that is the whole tensor is read."""
+    model = parser.parse_model(HEAD + "g (int64[1] x) => (y) { y = ConstantOfShape<value = int64[1] {7}>(x) }")
+    tensor = model.graph.node[0].attribute[0].t
+    tensor.segment.begin, tensor.segment.end = 0, 1
+    given = TensorFact(ir.DataType.INT64, (1,), value=(2,))
+    attrs = (("value", 4, model.graph.node[0].attribute[0].SerializeToString()),)
+    (fact,) = infer_call(CallKey("", "ConstantOfShape", 17, attrs, (given,), (True,)))
+    assert isinstance(fact, TensorFact)
+    assert fact.value == (7, 7)
+    Program.from_proto(model)
+    tensor.segment.end = 2
+    with pytest.raises(InvalidProgram, match="a segment of a larger tensor"):
+        Program.from_proto(model)
+
+
 @pytest.mark.parametrize(("ends", "axes"), [(1, (0, 1)), (2, (5, 0)), (2, (0, -3))])
 def test_slices_with_lists_that_do_not_fit(ends: int, axes: tuple[int, ...]) -> None:
     """Where ONNX does not know the elements it says nothing, and neither do we."""

@@ -167,6 +167,15 @@ SLICED = """g (float[6, 8] x) => (float[2, 3] y)
 <int64[2] s = {1, 2}, int64[2] e = {5, 8}, int64[2] a = {0, 1}, int64[2] t = {2, 2}> { y = Slice(x, s, e, a, t) }"""
 
 
+@pytest.mark.parametrize("starts", [1, [1], [[1], [2]]])
+def test_starts_that_do_not_fit_their_axes_are_survived(starts: int | list[object], table: Table) -> None:
+    """onnx's checker takes such a Slice, and its inference says nothing as long as one of its inputs is not known."""
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {SLICED}')
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.array(starts, np.int64), "s"))
+    model.graph.input.append(onnx.helper.make_tensor_value_info("e", onnx.TensorProto.INT64, [2]))
+    assert table["negative-axes"].sites(Program.from_proto(model)) == ["y"]  # for its axes
+
+
 def test_negative_starts_and_ends(table: Table, parse: Parse) -> None:
     """The end 8 of an axis of size 8 has no other name."""
     program, mutator = parse(SLICED), table["negative-axes"]

@@ -14,6 +14,9 @@ from typing import Any
 
 from .runs import Answer, Course, Failure, attempt, each, first_line, named, stack
 
+MOST_OUTPUTS = 10_000
+"""No model has more, and the names of half a million are more than a message holds."""
+
 
 def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:
     """Answer ``{"do": "describe"}`` or run one model (first array) on the inputs (the other arrays).
@@ -48,6 +51,8 @@ class _NoAnswer(Exception):
 def _carried(outputs: Any) -> Answer:
     if not isinstance(outputs, dict) or not all(isinstance(name, str) for name in outputs):
         raise _NoAnswer(f"run() gave {type(outputs).__name__}, expected a dict by name")
+    if len(outputs) > MOST_OUTPUTS:
+        raise _NoAnswer(f"run() gave {len(outputs)} outputs, expected at most {MOST_OUTPUTS}")
     try:
         return named({name: _plain(value) for name, value in outputs.items()})
     except TypeError as error:

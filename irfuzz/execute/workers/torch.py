@@ -270,6 +270,8 @@ def _compile(
         folder, kept = _compiler_folder()
         tensors = module["tensors"](weights, inputs)
         course.at("convert")
+        # Versions to which `forward` is no root frame (2.11) would import what names itself as a module is named.
+        module.pop("__name__", None)
         torch.compiler.reset()
         try:
             outputs = torch.compile(module["forward"], backend=backend)(*tensors)

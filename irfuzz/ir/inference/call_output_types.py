@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -83,11 +83,12 @@ def schema_outputs(call: CallKey) -> tuple[Fact, ...]:
         One fact for each output, ``UNTYPED`` if ONNX says nothing.
 
     Raises:
-        InvalidProgram: the operator is unknown at this opset, or ONNX finds the call ill-typed.
+        InvalidProgram: the operator is unknown at this opset, or the call is ill-typed.
     """
     schema = schema_of(call.op, call.opset, call.domain)
     if schema is None:
         raise InvalidProgram(f"{call.domain or 'ai.onnx'}::{call.op} is not an operator of opset {call.opset}")
+    check_attribute_types(call.op, call.opset, call.domain, ((name, kind) for name, kind, _ in call.attrs))
     return direct_outputs(call, schema) or _asked(call, schema)
 
 
@@ -181,6 +182,27 @@ def _kinds(op: str, opset: int, domain: str) -> Mapping[str, ir.AttributeType] |
         return {n: ir.AttributeType(int(a.type)) for n, a in schema.attributes.items()}  # type: ignore[call-overload]
     spec = load_specs().get(op, opset, domain) if domain else None
     return None if spec is None else {n: ir.AttributeType[a.type] for n, a in spec.attrs.items()}
+
+
+def check_attribute_types(op: str, opset: int, domain: str, attrs: Iterable[tuple[str, int]]) -> None:
+    """Whether attributes have the types that the operator states.
+
+    Args:
+        op: operator type.
+        opset: version of the domain.
+        domain: ``""`` for the default one.
+        attrs: name and number of the ``AttributeType`` of each.
+
+    Raises:
+        InvalidProgram: one is of another type.
+    """
+    known = _kinds(op, opset, domain) or {}
+    for name, kind in attrs:
+        expected = known.get(name)
+        if expected is not None and expected.value != kind:
+            raise InvalidProgram(
+                f"{op}: attribute {name!r} is of type {ir.AttributeType(kind).name}; expected {expected.name}"
+            )
 
 
 @lru_cache(maxsize=4096)

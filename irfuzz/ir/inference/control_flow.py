@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx_ir as ir
+from onnx import defs
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.facts import Dim, Fact, OptionalFact, SequenceFact, TensorFact
 from irfuzz.ir.fact_type_conversion import declared_fact, join
+from irfuzz.ir.inference.call_output_types import check_attribute_types, schema_of
 from irfuzz.ir.inference.opaque_nodes import outputs_of
 from irfuzz.ir.subgraphs import bodies_of, control_flow_of
 from irfuzz.ir.value import UNTYPED, fact_of, set_fact
@@ -28,8 +30,10 @@ def infer_control_flow(inference: Inference, node: ir.Node, inputs: Inputs, wher
     """Infer the bodies of a node and the facts of its outputs.
 
     Raises:
-        InvalidProgram: a body is ill-typed or has another number of inputs or outputs than the node needs.
+        InvalidProgram: a body is ill-typed or has another number of inputs or outputs than the node needs, or the node
+            has another number of inputs, or attributes of another type, than its operator takes.
     """
+    _check_call(inference, node, where)
     rule = RULES.get(control_flow_of(node))
     if rule is None:
         _infer_bodies_blind(inference, node, where, depth)
@@ -38,6 +42,27 @@ def infer_control_flow(inference: Inference, node: ir.Node, inputs: Inputs, wher
     if len(found) < len(node.outputs):
         raise InvalidProgram(f"{where}: {len(node.outputs)} outputs, but its body gives {len(found)}")
     return (list(found) + [UNTYPED] * len(node.outputs))[: len(node.outputs)]
+
+
+def _check_call(inference: Inference, node: ir.Node, where: str) -> None:
+    opset = inference.opset(node.domain)
+    schema = schema_of(node.op_type, opset, node.domain)
+    if schema is None:
+        return
+    attrs = [(attr.name, attr.type.value) for attr in node.attributes.values() if not attr.is_ref()]
+    try:
+        check_attribute_types(node.op_type, opset, node.domain, attrs)
+    except InvalidProgram as error:
+        raise InvalidProgram(f"{where}: {error}") from None
+    if not schema.min_input <= len(node.inputs) <= schema.max_input:
+        most = f" to {schema.max_input}" if schema.max_input > schema.min_input else ""
+        raise InvalidProgram(f"{where}: {len(node.inputs)} inputs; expected {schema.min_input}{most}")
+    for slot, value in zip(schema.inputs, node.inputs, strict=False):
+        if value is None and slot.option == _SINGLE:
+            raise InvalidProgram(f"{where}: input {slot.name!r} is left out; {node.op_type} needs it")
+
+
+_SINGLE = defs.OpSchema.FormalParameterOption.Single
 
 
 def _body(node: ir.Node, name: str, where: str) -> ir.Graph:

@@ -298,7 +298,9 @@ def _constant_of_shape(attrs: Mapping[str, Any], inputs: Inputs, out: TensorFact
     given = attrs.get("value")
     if given is None:
         return (0.0,) * size
-    element = onnx.numpy_helper.to_array(onnx.AttributeProto.FromString(given).t)
+    tensor = onnx.AttributeProto.FromString(given).t
+    tensor.ClearField("segment")  # all of the tensor, which NumPy's reader refuses all the same
+    element = onnx.numpy_helper.to_array(tensor)
     return tuple(element.ravel().tolist() * size)
 
 

@@ -98,8 +98,8 @@ def check_tensor(proto: onnx.TensorProto, held: int | None = None) -> None:
     ``raw_data`` are held elsewhere (``irfuzz.ir.serialization.lazy_tensor``), ``held`` is their length in bytes.
 
     Raises:
-        InvalidProgram: unknown type, negative size, data in two places, in the wrong field, or too few or too many of
-            them, or bits that have to be zero.
+        InvalidProgram: unknown type, negative size, a segment of a larger tensor, data in two places, in the wrong
+            field, or too few or too many of them, or bits that have to be zero.
     """
     try:
         _check_data(proto, held)
@@ -112,6 +112,8 @@ def _check_data(proto: onnx.TensorProto, held: int | None) -> None:
     if len(proto.dims) > MOST_DIMENSIONS:
         raise InvalidProgram(f"it has {len(proto.dims)} dimensions; expected at most {MOST_DIMENSIONS}, as NumPy holds")
     count = element_count(proto.dims)
+    if proto.HasField("segment") and (proto.segment.begin, proto.segment.end) != (0, count):
+        raise InvalidProgram("it is a segment of a larger tensor; nothing says where the rest is")
     if proto.data_location == onnx.TensorProto.EXTERNAL:
         return
     if proto.HasField("raw_data"):

@@ -131,6 +131,8 @@ def _of_slice(program: Program, node: ir.Node, shape: Sequence[object]) -> list[
         return []
     if steps is None and len(node.inputs) > 4 and node.inputs[4] is not None:
         return []
+    if starts.ndim != 1 or (axes is not None and axes.shape != starts.shape):
+        return []  # of no valid Slice
     along = range(starts.size) if axes is None else axes.tolist()
     if any(not -len(shape) <= axis < len(shape) for axis in along):
         return []
@@ -138,7 +140,7 @@ def _of_slice(program: Program, node: ir.Node, shape: Sequence[object]) -> list[
     found = [_of_input(program, node, 1, "starts", starts, sizes)]
     ends = _ints(program, node, 2)
     # With negative steps an end of -1 - size means "beyond the first", and -size the first itself: as for others.
-    if ends is not None and ends.size == starts.size:
+    if ends is not None and ends.shape == starts.shape:
         found.append(_of_input(program, node, 2, "ends", ends, sizes))
     return found
 

@@ -512,7 +512,7 @@ RUN = "run(load_inputs(), **options)"
 USABLE = '''
 def usable(outputs):
     """Whether there is an array, or a list of them, for every output."""
-    if not isinstance(outputs, dict) or not set(OUTPUTS) <= set(outputs):
+    if not isinstance(outputs, dict) or not set(OUTPUTS) <= set(outputs) or len(outputs) > 10_000:
         return False
     return all(v is None or isinstance(v, (list, int, float)) or hasattr(v, "__array__") for v in outputs.values())
 '''
