@@ -66,11 +66,12 @@ def tested(out: Path) -> dict[str, Any]:
     return {"exit": code, "seconds": round(time.monotonic() - started), "last line": lines[-1:]}
 
 
-def campaign(names: list[str], minutes: float, out: Path) -> dict[str, Any]:
+def campaign(names: list[str], minutes: float, jobs: int, out: Path) -> dict[str, Any]:
     """What a campaign on some targets saw, as ``irfuzz fuzz --json`` says."""
     findings = out / "findings"
-    words = ["fuzz", str(ROOT / "seeds"), "--targets", ",".join(names), "--time", f"{minutes * 60:.0f}s", "--jobs", "1"]
-    command = [sys.executable, "-m", "irfuzz", *words, "--slow-share", "0.5", "--out", str(findings), "--json"]
+    words = ["fuzz", str(ROOT / "seeds"), "--targets", ",".join(names), "--time", f"{minutes * 60:.0f}s"]
+    words += ["--jobs", str(jobs), "--slow-share", "0.5", "--out", str(findings), "--json"]
+    command = [sys.executable, "-m", "irfuzz", *words]
     print(f"campaign: {' '.join(command[1:])}", flush=True)
     with (out / "campaign.txt").open("w") as file:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=file, text=True, check=False)
@@ -83,6 +84,7 @@ def campaign(names: list[str], minutes: float, out: Path) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long the campaign is; 0 for none")
+    parser.add_argument("--jobs", type=int, default=2, help="of the campaign; each holds a context per target")
     parser.add_argument("--out", type=Path, default=Path("gpu-results"), help="folder for what is seen")
     args = parser.parse_args()
     absent = lacking(NEEDED)
@@ -103,7 +105,7 @@ def main() -> int:
     seen["tests"] = tested(args.out)
     beside = [row["name"] for row in rows if row["usable"] and row["name"] in WITNESSES]
     if args.minutes > 0:
-        seen["campaign"] = campaign([*beside, *ready], args.minutes, args.out)
+        seen["campaign"] = campaign([*beside, *ready], args.minutes, args.jobs, args.out)
     (args.out / "gpu_suite.json").write_text(json.dumps(seen, indent=1) + "\n")
     broken = seen.get("campaign", {}).get("exit", 0) not in (0, 1)
     return int(seen["tests"].get("exit", 0) not in (0, 5) or broken)

@@ -111,7 +111,10 @@ def test_ten_lines_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_more_outputs_than_a_message_can_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "class Many:\n    def run(self, model, inputs):\n        return dict.fromkeys(map(str, range(10_001)), inputs['x'])\n"
+    text = """class Many:
+    def run(self, model, inputs):
+        return dict.fromkeys(map(str, range(10_001)), inputs["x"])
+"""
     (tmp_path / "many.py").write_text(text)
     monkeypatch.chdir(tmp_path)
     with Runner(resolve(["many:Many"])) as runner:
