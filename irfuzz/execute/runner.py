@@ -255,8 +255,15 @@ class Runner:
         lanes = list(dict.fromkeys(self._lane(t) for t in wanted))
         # Who waits anyway runs the last one itself: waking a thread and being woken by it costs a tenth of a run.
         futures = [
-            lane.submit(program, model, inputs, [t for t in wanted if self._lane(t) is lane], tag, here=here)
-            for lane, here in zip(lanes, [*[False] * (len(lanes) - 1), wait], strict=True)
+            lane.submit(
+                program,
+                model,
+                inputs,
+                [t for t in wanted if self._lane(t) is lane],
+                tag,
+                here=wait and lane is lanes[-1],
+            )
+            for lane in lanes
         ]
         return PendingRuns(wanted, tuple(futures))
 

@@ -24,11 +24,12 @@ FAULTS = {
 }
 
 
-def fuzz(seed: Path, out: Path, cwd: Path, faults: list[str], programs: int, *more: object) -> dict[str, Any]:
+def fuzz(
+    seed: Path, out: Path, cwd: Path, faults: list[str], programs: int, *more: object, beside: bool = True
+) -> dict[str, Any]:
     words = [*more, seed, "--out", out, "--time", "100s", "--programs", programs, "--jobs", 1, "--reduce", 1, "--json"]
-    words += ["--timeout", 1, "--memory", 256, "--targets", "reference,onnxruntime:disabled"]
-    for name in faults:
-        words += ["--target", planted(name)]
+    targets = [*(["reference", "onnxruntime:disabled"] if beside else []), *map(planted, faults)]
+    words += ["--timeout", 1, "--memory", 256, "--targets", ",".join(targets)]
     result = subprocess.run(command("fuzz", *words), cwd=cwd, env=ENV, capture_output=True, text=True, check=False)
     assert result.returncode == 1, result.stderr
     assert result.stderr == ""
@@ -54,6 +55,14 @@ def test_every_fault_is_found_and_replays(tmp_path: Path, tiny: Path) -> None:
         assert shown.returncode == 1, f"{name}: {shown.stdout}{shown.stderr}"
     others = [f for f in found["list"] if "faults.py" not in f["target"] and not f["known"]]
     assert others == [], "blamed those who did nothing that is known"
+
+
+@pytest.mark.timeout(300)
+def test_a_crash_is_found_and_replays_without_other_targets(tmp_path: Path, tiny: Path) -> None:
+    found = fuzz(tiny, tmp_path / "out", tmp_path, ["Segfault"], 4, beside=False)
+    assert found["internal_errors"] == 0
+    assert {(f["symptom"], f["target"]) for f in found["list"]} == {("crash", planted("Segfault"))}
+    assert replay(Path(found["list"][0]["folder"]), tmp_path).returncode == 1
 
 
 @pytest.mark.timeout(300)

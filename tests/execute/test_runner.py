@@ -112,6 +112,7 @@ def test_every_target_takes_every_dtype(everything: Runner, name: str) -> None:
 def test_subset_in_the_callers_order(everything: Runner) -> None:
     wanted = [everything.targets[i] for i in (4, 0, 2)]
     assert [r.target for r in everything.run(RELU, X, wanted)] == wanted
+    assert everything.run(RELU, X, []) == []
 
 
 def test_target_of_somebody_else(everything: Runner) -> None:
