@@ -32,6 +32,9 @@ _ENDS = {
 MADE_WRONGLY = ("the model that it made", "InferenceError: ", "QuantizationError: ")
 """Stand in the error of a tool that has refused nothing, but has made a model that is invalid or breaks its promise."""
 
+CONVERTED_WRONGLY = "ConversionError: "
+"""Begins the error of a converter whose model nothing can run here, if it declares something else than is computed."""
+
 ENDED = frozenset(end for end, status in _ENDS.items() if status is not CaseStatus.REFUSES)
 """Ends of a process, which are tried again before they count."""
 
@@ -79,6 +82,8 @@ class CaseJudge:
             status = _ENDS.get(result.exit, CaseStatus.UNDECIDED)
             if result.exit is Exit.REJECTED and any(words in result.error for words in MADE_WRONGLY):
                 status = CaseStatus.WRONG if result.target.role is TargetRole.TOOL else status
+            if result.exit is Exit.REJECTED and result.error.startswith(CONVERTED_WRONGLY):
+                status = CaseStatus.WRONG
             return CaseVerdict(status, f"{result.exit}: {result.error}".strip(": "))
         ran = [r for r in witnesses if r.exit is Exit.OK and r.stage is Stage.RUN]
         if self._case.expected is not None:

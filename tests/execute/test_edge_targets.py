@@ -187,7 +187,7 @@ def _children() -> set[str]:
     return {pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()}
 
 
-@pytest.mark.parametrize("name", ["litert:xnnpack", "onnx2keras", "executorch:xnnpack"])
+@pytest.mark.parametrize("name", ["litert:xnnpack", "onnx2keras", "executorch:xnnpack", "coremltools"])
 def test_it_runs_where_it_is_named_and_says_what_it_lacks(name: str) -> None:
     (known,) = [a for a in describe() if a.target.name == name]
     assert known.target.only_named

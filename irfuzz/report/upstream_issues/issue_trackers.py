@@ -235,6 +235,7 @@ TRACKERS: tuple[IssueTracker, ...] = (
     IssueTracker(("litert",), "google-ai-edge/LiteRT", "", _PLAIN),
     IssueTracker(("onnx2keras",), "gmalivenko/onnx2keras", "", _PLAIN),
     IssueTracker(("executorch",), "pytorch/executorch", "", _PLAIN),
+    IssueTracker(("coremltools",), "apple/coremltools", "", _PLAIN),
     IssueTracker(("numpy",), "numpy/numpy", "", _PLAIN),
     IssueTracker(("jax",), "jax-ml/jax", "", _PLAIN),
 )
