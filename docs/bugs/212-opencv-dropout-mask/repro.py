@@ -1,0 +1,30 @@
+"""opencv-python-headless 5.0.0.93: Dropout gives its data for the mask
+
+Seen with opencv-python-headless 5.0.0.93; needs numpy, onnx, opencv-python-headless. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+Expected: Dropout-13: "It produces two tensor outputs, output (floating-point tensor) and mask (optional `Tensor<bool>`)." In inference
+nothing is dropped, and the mask is true throughout.
+  https://onnx.ai/onnx/operators/onnx__Dropout.html
+"""
+import os, sys
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import cv2
+inputs = {'x': np.array([1.0, 2.0], 'float32')}
+model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[2] x) => (float[2] y, bool[2] z)
+{
+   y, z = Dropout (x)
+}
+""")
+network = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))
+for name, value in inputs.items():
+    network.setInput(value, name)
+got = network.forward([value.name for value in model.graph.output])
+expected = np.array([True, True], 'bool')
+print("expected", expected.dtype, expected.tolist(), "got", got[1].dtype, got[1].tolist())
+same = got[1].shape == expected.shape and got[1].dtype == expected.dtype
+shows = not same or not np.allclose(got[1], expected, rtol=2e-5, atol=1e-6)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
