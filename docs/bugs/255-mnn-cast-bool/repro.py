@@ -1,0 +1,34 @@
+"""mnn 3.6.1: Cast to bool makes false of what is between -1 and 1
+
+Seen with mnn 3.6.1; needs numpy, onnx, mnn. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+Expected: Cast-13, from floating point to bool: "bool: +/- 0.0 to False; all else to True."
+  https://onnx.ai/onnx/operators/onnx__Cast.html
+"""
+import os, sys, tempfile
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import MNN, _tools
+from MNN import expr
+inputs = {'x': np.array([0, 0.5, 1], 'float32')}
+model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[3] x) => (bool[3] y)
+{
+   y = Cast <to: int = 9> (x)
+}
+""")
+def run():
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = os.path.join(folder, "model.onnx"), os.path.join(folder, "model.mnn")
+        onnx.save(model, source)
+        _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", source, "--MNNModel", made, "--bizCode", "x"])
+        network = MNN.nn.load_module_from_file(made, [*inputs], [value.name for value in model.graph.output])
+    values = [expr.const(value.astype(kind), [*value.shape], expr.NCHW, code) for value in inputs.values() for kind, code in
+        [("float32", expr.float) if value.dtype.kind == "f" else ("int32", expr.int)]]
+    return np.array(network.forward(values)[0].read())
+got, expected = run(), np.array([False, True, True])
+print("expected", expected.shape, expected.tolist(), "got", got.shape, got.tolist())
+shows = got.shape != expected.shape or not np.allclose(got, expected, rtol=1e-4, atol=1e-6)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
