@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,6 +82,16 @@ CONVERTED: dict[str, Converted] = {
     ),
     "executorch:xnnpack": EXECUTORCH,
     "executorch:portable": EXECUTORCH,
+    "coremltools": Converted(
+        "irfuzz env add coremltools==9.0 --with torch==2.13.0",
+        "g (float[3] x, float[3] w) => (float y) { y = MatMul(x, w) }",
+        {"x": np.array([1, 2, 3], F), "w": np.array([1, 0, 2], F)},
+        Symptom.REJECTION,
+        (
+            ("g (float[2] x) => (float[2] y) { y = Acosh(x) }", PAIR + 2, "no attribute 'acosh'"),
+            ("g (int8[2] x) => (int8[2] y) { y = Neg(x) }", np.array([1, 2], np.int8), "torch.int8"),
+        ),
+    ),
     "onnx2keras": Converted(
         "irfuzz env add onnx2keras==0.0.25 --with tensorflow-cpu",
         "g (float[2,3] x) => (float[2] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0>(x, axes) }",
@@ -158,7 +169,7 @@ def test_a_fault_that_it_has_is_blamed_on_it_and_replays_without_irfuzz(
     assert verdict.symptom == known.symptom
     write_bundle(tmp_path / "it", finding_of(model, known.inputs, results, verdict))
     assert "import irfuzz" not in (tmp_path / "it" / "repro.py").read_text()
-    shown, log = replays(tmp_path / "it", seconds=600)
+    shown, log = replays(tmp_path / "it", seconds=600, python=target.interpreter or sys.executable)
     assert shown, log
 
 

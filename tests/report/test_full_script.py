@@ -63,7 +63,7 @@ PLAIN = ["model.onnx", "inputs.npz"]
         (
             spec(tool("torch-onnx", "torch_onnx")),
             ["numpy", "torch", "onnx", "onnxruntime"],
-            [*PLAIN, "tool_torch_onnx.py", "torch_model.py", "torch_weights.npz"],
+            [*PLAIN, "tool_torch_onnx.py", "generated_torch_module.py", "torch_model.py", "torch_weights.npz"],
         ),
         (
             spec(tool("tf2onnx", "tf2onnx")),

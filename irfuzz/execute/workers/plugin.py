@@ -15,7 +15,7 @@ from typing import Any
 from .runs import Answer, Course, Failure, attempt, each, first_line, named, stack
 
 MOST_OUTPUTS = 10_000
-"""No model has more, and the names of half a million are more than a message holds."""
+"""No model has more, and the names of half a million are more than a message holds. Scripts say the same number."""
 
 
 def handle(request: dict[str, Any], arrays: list[Any]) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx_ir as ir
@@ -45,24 +46,37 @@ def infer_control_flow(inference: Inference, node: ir.Node, inputs: Inputs, wher
 
 
 def _check_call(inference: Inference, node: ir.Node, where: str) -> None:
-    opset = inference.opset(node.domain)
-    schema = schema_of(node.op_type, opset, node.domain)
-    if schema is None:
+    call = node.op_type, inference.opset(node.domain), node.domain
+    needs = _inputs_of(*call)
+    if needs is None:
         return
     attrs = [(attr.name, attr.type.value) for attr in node.attributes.values() if not attr.is_ref()]
     try:
-        check_attribute_types(node.op_type, opset, node.domain, attrs)
+        check_attribute_types(*call, attrs)
     except InvalidProgram as error:
         raise InvalidProgram(f"{where}: {error}") from None
-    if not schema.min_input <= len(node.inputs) <= schema.max_input:
-        most = f" to {schema.max_input}" if schema.max_input > schema.min_input else ""
-        raise InvalidProgram(f"{where}: {len(node.inputs)} inputs; expected {schema.min_input}{most}")
-    for slot, value in zip(schema.inputs, node.inputs, strict=False):
-        if value is None and slot.option == _SINGLE:
-            raise InvalidProgram(f"{where}: input {slot.name!r} is left out; {node.op_type} needs it")
+    least, most, needed = needs
+    if not least <= len(node.inputs) <= most:
+        raise InvalidProgram(
+            f"{where}: {len(node.inputs)} inputs; expected {least}" + (f" to {most}" if most > least else "")
+        )
+    for name, value in zip(needed, node.inputs, strict=False):
+        if value is None and name:
+            raise InvalidProgram(f"{where}: input {name!r} is left out; {node.op_type} needs it")
 
 
-_SINGLE = defs.OpSchema.FormalParameterOption.Single
+@lru_cache(maxsize=64)
+def _inputs_of(op: str, opset: int, domain: str) -> tuple[int, int, tuple[str, ...]] | None:
+    """Least and most inputs, and of each its name if it may not be left out; ``None`` if nobody states them."""
+    schema = schema_of(op, opset, domain)
+    if schema is None:
+        return None
+    single = defs.OpSchema.FormalParameterOption.Single
+    return (
+        schema.min_input,
+        schema.max_input,
+        tuple(slot.name if slot.option == single else "" for slot in schema.inputs),
+    )
 
 
 def _body(node: ir.Node, name: str, where: str) -> ir.Graph:

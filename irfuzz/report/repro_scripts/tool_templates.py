@@ -9,6 +9,8 @@ from irfuzz.execute.adapters.adapter import WORKERS
 from irfuzz.execute.adapters.converter_tools import ToolAdapter
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
 
+TORCH_MODULE = "generated_torch_module.py"
+
 TOOL = '''
 def run_tool(inputs, tool, **options):
     """What a tool makes of the model, run by itself or on ONNXRuntime without optimisation."""
@@ -94,6 +96,11 @@ def packages_of(adapter: ToolAdapter) -> list[str]:
 
 
 def files_of(adapter: ToolAdapter) -> dict[str, bytes]:
-    """The tool's own file, under the name by which the script imports it: the bytes of ``tool_NAME.py``."""
+    """The tool's own file, under the name by which the script imports it (the bytes of ``tool_NAME.py``), and what
+    that imports of irfuzz's.
+    """
     source = WORKERS / "node/one_run.py" if adapter.npm else adapter.file
-    return {f"tool_{adapter.tool}.py": source.read_bytes()}
+    files = {f"tool_{adapter.tool}.py": source.read_bytes()}
+    if adapter.takes == "torch":
+        files[TORCH_MODULE] = (WORKERS / "tools/deployed" / TORCH_MODULE).read_bytes()
+    return files

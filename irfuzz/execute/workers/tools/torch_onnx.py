@@ -11,6 +11,11 @@ from typing import Any
 import torch
 import torch.onnx
 
+try:
+    from .deployed.generated_torch_module import GeneratedSource
+except ImportError:  # beside the script of a finding
+    from generated_torch_module import GeneratedSource
+
 FRAMEWORK = "torch"
 """Whose generated source it takes."""
 
@@ -41,26 +46,6 @@ def warm() -> None:
     torch.set_num_threads(1)
 
 
-class Generated(torch.nn.Module):
-    """The generated source as a module: weights are buffers, inputs come in the order of the model."""
-
-    def __init__(self, names: dict[str, Any], weights: dict[str, Any], inputs: list[str]) -> None:
-        super().__init__()
-        self.compute = names["forward"]
-        self.names = list(weights)
-        self.given = inputs
-        for index, value in enumerate(weights.values()):
-            if not isinstance(value, torch.Tensor):
-                raise NotImplementedError("a constant sequence is no buffer of a module")
-            self.register_buffer(f"weight_{index}", value)
-
-    def forward(self, *inputs: Any) -> Any:
-        """The outputs as a tuple."""
-        weights = {name: getattr(self, f"weight_{index}") for index, name in enumerate(self.names)}
-        outputs = self.compute(weights, dict(zip(self.given, inputs)))  # noqa: B905 - Python 3.9
-        return tuple(outputs.values())
-
-
 def export(source: str, arrays: dict[str, Any], inputs: dict[str, Any], outputs: list[str], dynamo: bool) -> bytes:
     """Export with fixed shapes.
 
@@ -71,36 +56,26 @@ def export(source: str, arrays: dict[str, Any], inputs: dict[str, Any], outputs:
         outputs: names that the outputs are to have.
         dynamo: by ``torch.export``; otherwise by TorchScript's tracing.
     """
-    names: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(source, "<generated>", "exec"), names)  # noqa: S102 - running generated source is what this is for
-    weights, tensors = names["tensors"](_bits(arrays), _bits(inputs))
-    given = list(inputs)
-    if any(not isinstance(tensors[name], torch.Tensor) for name in given):
-        raise NotImplementedError("torch.onnx takes tensors as inputs, no sequences and no optionals")
-    module = Generated(names, weights, given).eval()
-    arguments = tuple(tensors[name] for name in given)
-    try:
-        with torch.no_grad():
-            module(*(t.clone() for t in arguments))
-    except Exception as error:  # noqa: BLE001 - whatever it raises, the exporter is not to blame
-        raise NotImplementedError(f"the module itself does not run: {error}") from None
+    loaded, given = GeneratedSource(source, arrays, inputs, outputs), list(inputs)
+    loaded.computed()
     said = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(said):
         warnings.simplefilter("ignore")
         if dynamo:
             program = torch.onnx.export(
-                module, arguments, dynamo=True, input_names=given, output_names=outputs, opset_version=OPSET,
-                verbose=False,
+                loaded.module, loaded.arguments, dynamo=True, input_names=given, output_names=outputs,
+                opset_version=OPSET, verbose=False,
             )  # fmt: skip
             assert program is not None
             return program.model_proto.SerializeToString()
         made: Any = io.BytesIO()
         torch.onnx.export(
-            module, arguments, made, dynamo=False, input_names=given, output_names=outputs, opset_version=17
+            loaded.module,
+            loaded.arguments,
+            made,
+            dynamo=False,
+            input_names=given,
+            output_names=outputs,
+            opset_version=17,
         )
         return made.getvalue()
-
-
-def _bits(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as the module takes them: bit patterns if the transport tagged them."""
-    return {name: getattr(value, "raw", value) for name, value in values.items()}

@@ -13,6 +13,11 @@ import numpy as np
 import torch
 from coremltools.converters.mil.mil import types
 
+try:
+    from .generated_torch_module import GeneratedSource
+except ImportError:  # beside the script of a finding
+    from generated_torch_module import GeneratedSource
+
 FRAMEWORK = "torch"
 """Whose generated source it takes."""
 
@@ -30,27 +35,6 @@ class ConversionError(Exception):
 
 class Refused(Exception):
     """What it says, in one line."""
-
-
-class Generated(torch.nn.Module):
-    """The generated source as a module: weights are buffers, inputs come in the order of the model."""
-
-    def __init__(self, names: dict[str, Any], weights: dict[str, Any], inputs: list[str], outputs: list[str]) -> None:
-        super().__init__()
-        self.compute = names["forward"]
-        self.names = list(weights)
-        self.given = inputs
-        self.wanted = outputs
-        for index, value in enumerate(weights.values()):
-            if not isinstance(value, torch.Tensor):
-                raise NotImplementedError("a constant sequence is no buffer of a module")
-            self.register_buffer(f"weight_{index}", value)
-
-    def forward(self, *inputs: Any) -> Any:
-        """The outputs as a tuple."""
-        weights = {name: getattr(self, f"weight_{index}") for index, name in enumerate(self.names)}
-        found = self.compute(weights, dict(zip(self.given, inputs)))  # noqa: B905 - Python 3.9
-        return tuple(found[name] for name in self.wanted)
 
 
 def version() -> str:
@@ -82,41 +66,24 @@ def build(
         ConversionError: an output has another shape, or is of another kind (number with a fraction, integer, boolean).
         NotImplementedError: PyTorch itself does not run or export the module.
     """
-    names: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(source, "<generated>", "exec"), names)  # noqa: S102 - running generated source is what this is for
-    weights, given = names["tensors"](_bits(arrays), _bits(inputs))
-    if not given or any(not isinstance(value, torch.Tensor) for value in given.values()):
-        raise NotImplementedError("Core ML takes tensors as inputs, one at least, no sequences and no optionals")
-    module = Generated(names, weights, list(inputs), outputs).eval()
-    arguments = tuple(given[name] for name in inputs)
+    loaded = GeneratedSource(source, arrays, inputs, outputs)
+    if not inputs:
+        raise NotImplementedError("Core ML takes one input at least")
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found, exported = _exported(module, arguments)
+        found, exported = loaded.exported()
         try:
-            program = ct.convert(exported, convert_to="milinternal", compute_precision=ct.precision.FLOAT32,
+            program = ct.convert(exported.run_decompositions({}), convert_to="milinternal",
+                                 compute_precision=ct.precision.FLOAT32,
                                  minimum_deployment_target=ct.target.iOS18)  # fmt: skip
         except Exception as error:  # noqa: BLE001 - it raises many kinds; the reason is in the text
             raise _in_short(error) from None
     _compare(program, dict(zip(outputs, found)))  # noqa: B905 - Python 3.9
 
     def run(_values: dict[str, Any]) -> dict[str, Any]:
-        return {name: names["to_array"](value) for name, value in zip(outputs, found)}  # noqa: B905
+        return {name: loaded.to_array(value) for name, value in zip(outputs, found)}  # noqa: B905
 
     return run
-
-
-def _exported(module: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-    """What the module computes, and what torch.export makes of it."""
-    try:
-        found = module(*(t.clone() for t in arguments))
-    except Exception as error:  # noqa: BLE001 - whatever it raises, the converter is not to blame
-        raise NotImplementedError(f"the module itself does not run: {error}") from None
-    if any(not isinstance(value, torch.Tensor) for value in found):
-        raise NotImplementedError("Core ML gives tensors as outputs, no sequences and no optionals")
-    try:
-        return found, torch.export.export(module, arguments, strict=False).run_decompositions({})
-    except Exception as error:  # noqa: BLE001 - the same
-        raise NotImplementedError(f"torch.export does not take it: {error}") from None
 
 
 def _compare(program: Any, expected: dict[str, Any]) -> None:
@@ -155,8 +122,3 @@ def _in_short(error: Exception) -> Exception:
     if isinstance(error, NotImplementedError):
         return NotImplementedError(" ".join(str(error).split())[:600])
     return Refused(f"{type(error).__name__}: " + " ".join(str(error).split())[:600])
-
-
-def _bits(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as the module takes them: bit patterns if the transport tagged them."""
-    return {name: getattr(value, "raw", value) for name, value in values.items()}

@@ -13,6 +13,11 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime
 
+try:
+    from .generated_torch_module import GeneratedSource
+except ImportError:  # beside the script of a finding
+    from generated_torch_module import GeneratedSource
+
 FRAMEWORK = "torch"
 """Whose generated source it takes."""
 
@@ -28,27 +33,6 @@ GAP = re.compile(
 
 class Refused(Exception):
     """What it says, in one line."""
-
-
-class Generated(torch.nn.Module):
-    """The generated source as a module: weights are buffers, inputs come in the order of the model."""
-
-    def __init__(self, names: dict[str, Any], weights: dict[str, Any], inputs: list[str], outputs: list[str]) -> None:
-        super().__init__()
-        self.compute = names["forward"]
-        self.names = list(weights)
-        self.given = inputs
-        self.wanted = outputs
-        for index, value in enumerate(weights.values()):
-            if not isinstance(value, torch.Tensor):
-                raise NotImplementedError("a constant sequence is no buffer of a module")
-            self.register_buffer(f"weight_{index}", value)
-
-    def forward(self, *inputs: Any) -> Any:
-        """The outputs as a tuple."""
-        weights = {name: getattr(self, f"weight_{index}") for index, name in enumerate(self.names)}
-        found = self.compute(weights, dict(zip(self.given, inputs)))  # noqa: B905 - Python 3.9
-        return tuple(found[name] for name in self.wanted)
 
 
 def version() -> str:
@@ -76,33 +60,27 @@ def build(
     Raises:
         NotImplementedError: PyTorch itself does not run or export the module.
     """
-    names: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(source, "<generated>", "exec"), names)  # noqa: S102 - running generated source is what this is for
-    weights, given = names["tensors"](_bits(arrays), _bits(inputs))
-    if any(not isinstance(value, torch.Tensor) for value in given.values()):
-        raise NotImplementedError("ExecuTorch takes tensors as inputs, no sequences and no optionals")
-    module = Generated(names, weights, list(inputs), outputs).eval()
-    buffer = _lowered(module, tuple(given[name] for name in inputs), backend)
+    loaded = GeneratedSource(source, arrays, inputs, outputs)
+    buffer = _lowered(loaded, backend)
 
     def run(values: dict[str, Any]) -> dict[str, Any]:
-        _, fed = names["tensors"](_bits(arrays), _bits(values))
+        fed = loaded.tensors_of(values)
         try:
-            loaded = Runtime.get().load_program(buffer)
-            method = loaded.load_method("forward")
+            method = Runtime.get().load_program(buffer).load_method("forward")
             assert method is not None
-            found = method.execute([fed[name].contiguous() for name in inputs])
+            found = method.execute([value.contiguous() for value in fed])
         except (RuntimeError, ValueError) as error:
             raise _in_short(error) from None
-        return {name: names["to_array"](value.clone()) for name, value in zip(outputs, found)}  # noqa: B905
+        return {name: loaded.to_array(value.clone()) for name, value in zip(outputs, found)}  # noqa: B905
 
     return run
 
 
-def _lowered(module: Any, arguments: tuple[Any, ...], backend: str) -> bytes:
+def _lowered(loaded: GeneratedSource, backend: str) -> bytes:
     """The program's file."""
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exported = _exported(module, arguments)
+        _, exported = loaded.exported()
         try:
             partitioners = [make() for make in PARTITIONERS[backend]]
             return to_edge_transform_and_lower(exported, partitioner=partitioners).to_executorch().buffer
@@ -110,25 +88,6 @@ def _lowered(module: Any, arguments: tuple[Any, ...], backend: str) -> bytes:
             raise _in_short(error) from None
 
 
-def _exported(module: Any, arguments: tuple[Any, ...]) -> Any:
-    """What torch.export makes of the module, which is a target of its own: what it refuses is nothing of ExecuTorch."""
-    try:
-        found = module(*(t.clone() for t in arguments))
-    except Exception as error:  # noqa: BLE001 - whatever it raises, the exporter is not to blame
-        raise NotImplementedError(f"the module itself does not run: {error}") from None
-    if any(not isinstance(value, torch.Tensor) for value in found):
-        raise NotImplementedError("ExecuTorch gives tensors as outputs, no sequences and no optionals")
-    try:
-        return torch.export.export(module, arguments, strict=False)
-    except Exception as error:  # noqa: BLE001 - the same
-        raise NotImplementedError(f"torch.export does not take it: {error}") from None
-
-
 def _in_short(error: Exception) -> Exception:
     kind = "" if isinstance(error, (RuntimeError, ValueError)) else f"{type(error).__name__}: "
     return Refused(kind + " ".join(str(error).split())[:600])
-
-
-def _bits(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as the module takes them: bit patterns if the transport tagged them."""
-    return {name: getattr(value, "raw", value) for name, value in values.items()}
