@@ -10,7 +10,7 @@ import onnx
 import onnx_ir as ir
 
 from irfuzz.errors import InvalidProgram
-from irfuzz.facts import TensorFact
+from irfuzz.facts import Fact, TensorFact
 from irfuzz.ir.clone import clone_with, free
 from irfuzz.ir.fact_type_conversion import conflict, declare, declared_fact, fact_of_shape, undeclare
 from irfuzz.ir.fast_mapping_access import entries
@@ -57,14 +57,18 @@ class Program(ProgramView):
         return program
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Program:
+    def from_bytes(cls, data: bytes, recorded: Mapping[str, Fact] | None = None) -> Program:
         """``from_proto`` on a serialized ``ModelProto``.
+
+        Args:
+            data: the model.
+            recorded: see ``infer``.
 
         Raises:
             InvalidProgram: the bytes are no ONNX model, or the model breaks a rule of ONNX.
         """
         program = cls(*serde.decode(data))
-        program.infer()
+        program.infer(recorded)
         return program
 
     @classmethod
@@ -454,8 +458,12 @@ class Program(ProgramView):
         self._changed()
         return removed
 
-    def infer(self) -> None:
+    def infer(self, recorded: Mapping[str, Fact] | None = None) -> None:
         """Infer the whole main graph from its declared inputs; call it after ``model`` was changed by hand.
+
+        Args:
+            recorded: of a program that breaks a rule on purpose, what ``recorded_facts`` gave: where nothing can be
+                inferred, or something else than was recorded, that is taken. ``None`` or nothing for any other.
 
         Raises:
             InvalidProgram: a node is ill-typed, or a declaration contradicts what is computed.
@@ -463,7 +471,11 @@ class Program(ProgramView):
         self._changed()
         for value in self.graph.inputs:
             set_fact(value, declared_fact(value))
-        self.inference.graph(self.graph)
+        self.inference.recorded = recorded or {}
+        try:
+            self.inference.graph(self.graph)
+        finally:
+            self.inference.recorded = {}
         for value in self.graph.outputs:
             declared = declared_fact(value)
             reason = conflict(fact_of(value), declared)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import onnx
 import onnx_ir as ir
 
+from irfuzz.facts import Fact
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization import serde
 from irfuzz.ir.serialization.external_tensor_references import ExternalLocation, byte_size
@@ -66,8 +67,13 @@ def shared_bytes(
     return serde.encode_bytes(program.model, program.residue, place)
 
 
-def shared_program(data: bytes, blobs: Blobs) -> Program:
+def shared_program(data: bytes, blobs: Blobs, recorded: Mapping[str, Fact] | None = None) -> Program:
     """The program that ``shared_bytes`` wrote, its weights mapped from ``blobs``; whole models are read as well.
+
+    Args:
+        data: what it wrote.
+        blobs: hold the weights.
+        recorded: see ``Program.infer``.
 
     Raises:
         InvalidProgram: it is not such a model, or a blob has another length than its tensor.
@@ -87,8 +93,8 @@ def shared_program(data: bytes, blobs: Blobs) -> Program:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             fill(tensor, bytes(blobs.map(digest_in(tensor))))
     if not held:
-        return Program.from_proto(model)
-    program = _decoded(model, held)
+        return _decoded(model, {}, recorded)
+    program = _decoded(model, held, recorded)
     for name, digest in digests.items():
         tensor = program.graph.initializers[name].const_value
         if tensor is not None:
@@ -96,9 +102,9 @@ def shared_program(data: bytes, blobs: Blobs) -> Program:
     return program
 
 
-def _decoded(model: onnx.ModelProto, held: Held) -> Program:
+def _decoded(model: onnx.ModelProto, held: Held, recorded: Mapping[str, Fact] | None) -> Program:
     program = Program(*serde.decode(model, held))
-    program.infer()
+    program.infer(recorded)
     return program
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from irfuzz.errors import InvalidProgram
 from irfuzz.execute.large_model_limits import weight_bytes, wire_bytes
+from irfuzz.facts import Fact
 from irfuzz.ir.program import Program
 from irfuzz.ir.serialization import serde
 from irfuzz.ir.serialization.external_tensor_references import ExternalLocation, byte_size
@@ -121,20 +122,27 @@ class StoredPrograms:
         plain = b"" if is_packed(seed) else expanded(seed, lambda _: b"")
         return compressed(model, digest, plain)
 
-    def read(self, data: bytes, rebuild: Callable[[], Program], seed: Callable[[str], bytes] = _no_seed) -> Program:
+    def read(
+        self,
+        data: bytes,
+        rebuild: Callable[[], Program],
+        seed: Callable[[str], bytes] = _no_seed,
+        recorded: Mapping[str, Fact] | None = None,
+    ) -> Program:
         """The program of stored bytes, in the form of any version of irfuzz.
 
         Args:
             data: what one of the methods above gave, or a whole model.
             rebuild: makes it again from its edits; asked if weights were not kept.
             seed: gives the stored bytes of the program with a digest; asked about the seed of a small mutant.
+            recorded: see ``Program.infer``.
 
         Raises:
             InvalidProgram: it is no program, or its edits do not make it.
         """
         if not is_packed(data):
-            return Program.from_bytes(expanded(data, seed))
-        return shared_program(unpacked(data), self.blobs) if self.is_whole(data) else rebuild()
+            return Program.from_bytes(expanded(data, seed), recorded)
+        return shared_program(unpacked(data), self.blobs, recorded) if self.is_whole(data) else rebuild()
 
 
 def _less(data: bytes, stays: Callable[[str, bytes], bool]) -> bytes:

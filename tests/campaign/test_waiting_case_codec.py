@@ -113,9 +113,33 @@ def test_a_program_that_is_none_by_its_bytes_is_made_by_its_edits(programs: Stor
         whole_parts(stored, programs, unmade)
 
 
+BREAKABLE = """<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2, 3] y, float[3, 2] z) {
+    a = Softmax <axis = 1> (x)  t = Transpose <perm = [0, 1]> (a)  y = Neg (t)  z = Transpose <perm = [1, 0]> (y) }"""
+
+
+def test_a_program_that_breaks_a_rule_is_read_with_the_facts_that_it_had(programs: StoredPrograms) -> None:
+    program = Program.from_proto(onnx.parser.parse_model(BREAKABLE))
+    softmax, transpose = program.nodes()[:2]
+    program.set_attr(softmax, "axis", -3, infer=False)  # which inference refuses
+    program.set_attr(transpose, "perm", [1, 0], infer=False)  # which is inferred to give another shape
+    case = FailingCase(program, INPUTS)
+    stored = waiting_row_of(
+        Finding(VERDICT, case, case, results=ANSWERS), programs, number=5, words="w", operators=(), size=4, again=True
+    )
+    read, _ = whole_parts(stored, programs, unmade)
+    assert read.program.to_bytes() == program.to_bytes()
+    shapes = {str(v.name): getattr(read.program.fact(v), "shape", None) for v in read.program.values()}
+    assert shapes == {"x": (2, 3), "a": (2, 3), "t": (2, 3), "y": (2, 3), "z": (3, 2)}
+    plain = replace(stored, about=json.dumps({**json.loads(stored.about), "facts": {}}))
+    with pytest.raises(InvalidProgram, match="not asked for"):  # as one of an older version, whose edits are asked
+        whole_parts(plain, programs, unmade)
+
+
 @pytest.mark.parametrize(
     "change",
     [
+        {"about": json.dumps({"schema": 1, "facts": []})},
+        {"about": json.dumps({"schema": 1, "facts": {"y": "ff"}})},
         {"about": "{"},
         {"about": "[]"},
         {"about": json.dumps({"schema": 9})},

@@ -7,12 +7,18 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from google.protobuf.message import DecodeError
+from onnx import TypeProto
+
 from irfuzz.errors import InvalidProgram, UsageError
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
+from irfuzz.facts import Fact
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding
 from irfuzz.frontends.toml_file_reading import is_table
+from irfuzz.ir.fact_type_conversion import fact_of_proto, proto_of_fact
 from irfuzz.ir.program import Program
+from irfuzz.ir.value import fact_of
 from irfuzz.oracle.verdict import Verdict
 from irfuzz.store.bounded_decompression import TEXT, decompressed
 from irfuzz.store.npz_tensors import Value, pack, unpack
@@ -56,7 +62,11 @@ def waiting_row_of(
         again: a known fault explains it.
     """
     verdict = finding.verdict
-    about = {"schema": SCHEMA, "verdict": verdict.to_json(), "hunt": finding.hunt, "group": finding.group}
+    about: dict[str, Any] = {
+        "schema": SCHEMA, "verdict": verdict.to_json(), "hunt": finding.hunt, "group": finding.group
+    }  # fmt: skip
+    if verdict.invalid:
+        about["facts"] = _facts_as_text(finding.case.program)
     return WaitingRow(
         number=number, owner=finding.job, job=finding.job, iteration=finding.iteration,
         symptom=verdict.symptom.value, target=verdict.target, suspect=verdict.suspect, words=words,
@@ -128,6 +138,9 @@ def whole_parts(
 ) -> tuple[FailingCase, Mapping[str, Any]]:
     """The program with its inputs, and how it was made.
 
+    Facts of a program that breaks a rule on purpose are those that it had when it was written: they follow neither
+    from its bytes nor, if an edit was steered by coverage, from its edits.
+
     Args:
         row: whole.
         programs: of the campaign.
@@ -140,11 +153,29 @@ def whole_parts(
     """
     trace = _read(row, lambda: json.loads(decompressed(row.trace, TEXT)))
     inputs = _read(row, lambda: unpack(decompressed(row.inputs), f"waiting case {row.number}"))
+    recorded = _read(row, lambda: _recorded_facts(row))
     try:
-        program = programs.read(row.model, lambda: remade(trace))
+        program = programs.read(row.model, lambda: remade(trace), recorded=recorded)
     except InvalidProgram:
         program = remade(trace)
     return FailingCase(program, inputs), trace
+
+
+def _facts_as_text(program: Program) -> dict[str, str]:
+    """Types and shapes of what the nodes of the main graph compute, by name, as ``_recorded_facts`` reads them."""
+    values = (output for node in program.graph for output in node.outputs)
+    return {v.name: proto_of_fact(fact_of(v)).SerializeToString().hex() for v in values if v.name}
+
+
+def _recorded_facts(row: WaitingRow) -> dict[str, Fact]:
+    about = json.loads(row.about)
+    facts: Any = about.get("facts", {}) if is_table(about) else {}
+    if not is_table(facts):
+        raise ValueError(f"facts: expected a table, got {facts!r}")
+    try:
+        return {name: fact_of_proto(TypeProto.FromString(bytes.fromhex(str(text)))) for name, text in facts.items()}
+    except DecodeError as error:
+        raise ValueError(f"facts: {error}") from None
 
 
 def answers_in(row: WaitingRow, targets: Iterable[Target]) -> list[RunResult]:

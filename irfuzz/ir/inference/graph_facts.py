@@ -171,6 +171,10 @@ class Inference:
         functions: the model's local functions by identifier.
         size_names: names of sizes that are believed if a value declares them (``meaningful_names``); none of a
             function's, which are its own.
+
+    Attributes:
+        recorded: facts by name of a value of the main graph, which are believed where inference refuses a node or
+            contradicts them; empty but for a program that breaks a rule on purpose.
     """
 
     def __init__(
@@ -182,6 +186,7 @@ class Inference:
         self._opsets = dict(opsets)
         self._functions = functions
         self.size_names = size_names
+        self.recorded: Mapping[str, Fact] = {}
 
     def opset(self, domain: str) -> int:
         """Version of a domain; 1 for the default domain of a model that imports none."""
@@ -214,7 +219,10 @@ class Inference:
         Raises:
             InvalidProgram: the node is ill-typed or a declaration contradicts what is computed.
         """
-        for output, fact in zip(node.outputs, self.node(node, where, depth), strict=True):
+        for output, fact in zip(node.outputs, self._found(node, where, depth), strict=True):
+            if self.recorded and (known := self.recorded.get(output.name or "")) is not None:
+                set_fact(output, fact if conflict(fact, known) is None else known)
+                continue
             declared = only_names(declared_fact(output), self.size_names)
             if declared is not UNTYPED:
                 reason = conflict(fact, declared)
@@ -224,6 +232,14 @@ class Inference:
             set_fact(output, fact)
         if is_foreign(node) and self.is_opaque(node) and not is_remembered(node):
             remember(node, _facts_of(node.inputs), _facts_of(node.outputs))
+
+    def _found(self, node: ir.Node, where: str, depth: int) -> Sequence[Fact]:
+        try:
+            return self.node(node, where, depth)
+        except InvalidProgram:
+            if not self.recorded:
+                raise
+            return [self.recorded.get(output.name or "", UNTYPED) for output in node.outputs]
 
     def is_opaque(self, node: ir.Node) -> bool:
         """Whether nothing here tells what a node gives: no schema of ONNX's, no overlay, no function of the model."""
