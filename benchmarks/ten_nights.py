@@ -33,6 +33,8 @@ def night(project: Project, *words: str) -> tuple[int, list[str], float]:
     command = [sys.executable, "-m", "irfuzz", "fuzz", "--budget", "night", "--json", *words]
     ended = project.run(command)
     summary = summary_of(ended)
+    if ended.code not in (0, 1):
+        print(f"exit code {ended.code}: {ended.err[-2000:]}", file=sys.stderr)
     return ended.code, [row["title"] for row in summary["list"] if row["fails"]], refused_share(summary)
 
 
