@@ -1,9 +1,10 @@
 """Each pass of onnxsim or onnxoptimizer alone, against the model before it: one fault does not hide another.
 
-Programs of a few nodes are drawn (``irfuzz.mutate`` from programs of one node). Each goes through the tool once a pass,
-with all other passes and stages left out, and is run by ONNXRuntime without optimisation; irfuzz's oracle judges every
-answer beside those of the model as it was. The first program of each pass and symptom is made small and stored with
-its inputs in a folder of ``OUT``; what is there from a night before is no news.
+Programs of a few patterns are drawn (``irfuzz.mutate`` from programs of one node, most edits by ``insert-pattern``).
+Each goes through the tool once a pass, with all other passes and stages left out, and is run by ONNXRuntime without
+optimisation; irfuzz's oracle judges every answer beside those of the model as it was. The first program of each pass
+and symptom is made small and stored with its inputs in a folder of ``OUT``; what is there from a night before is no
+news.
 
 With ``--nnsmith PYTHON``, an interpreter of an environment with NNSmith, the models are NNSmith's instead, and what is
 wrong is told and stored the same way: the two are compared by the distinct faults of the same time.
@@ -37,15 +38,21 @@ from irfuzz.execute.target_table import adapter_of, resolve
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.generate.one_node_programs import sprouts, sprouts_up_to
 from irfuzz.ir.program import Program
+from irfuzz.mutate.feature_counts import FeatureCounts
 from irfuzz.mutate.mutation_engine import Engine
-from irfuzz.mutate.mutator_protocol import Relation
+from irfuzz.mutate.mutator_context import Context
+from irfuzz.mutate.mutator_protocol import Relation, profile_of
+from irfuzz.mutate.mutator_table import build_mutators
 from irfuzz.oracle import MeasuringJudge
 from irfuzz.spec import load_specs
 from irfuzz.store.npz_tensors import pack
 
 WITNESSES = ("reference", "onnxruntime:disabled")
 OPSET = 21
-EDITS = 3
+EDITS = 5
+PATTERNS = 0.6
+"""Share of the edits that insert a pattern which optimisers look for, or one that they must not take for it."""
+
 NOTHING = "nothing"
 """Onnxsim with all passes left out: what it does wrong is no pass's."""
 
@@ -65,8 +72,14 @@ def passes(tool: str) -> tuple[Target, ...]:
 
 
 def programs(seed: int) -> Generator[tuple[Program, Mapping[str, Value]]]:
-    """Valid programs with inputs, without an end."""
-    engine = Engine(load_specs(), max_nodes=32, max_opset=OPSET)
+    """Valid programs with inputs, without an end; most have patterns of optimisers, the rarer ones first."""
+    seen = FeatureCounts()
+    known = build_mutators(Context(load_specs()))
+    others = {name: profile_of(mutator).weight for name, mutator in known.items() if name != "insert-pattern"}
+    patterns = PATTERNS / (1 - PATTERNS) * sum(others.values())
+    engine = Engine(
+        load_specs(), max_nodes=32, max_opset=OPSET, seen=seen, weights={**others, "insert-pattern": patterns}
+    )
     starts = [sprouts()[name] for name in sprouts_up_to(OPSET)]
     number = 0
     while True:
@@ -75,6 +88,10 @@ def programs(seed: int) -> Generator[tuple[Program, Mapping[str, Value]]]:
         mutant = engine.mutate(choices.pick(starts), choices, choices.integer(1, EDITS))
         if mutant is None or any(edit.relation is Relation.INVALID for edit in mutant.edits):
             continue
+        seen.add_mutant(mutant.program)
+        for edit in mutant.edits:
+            if edit.pattern:
+                seen.add(("pattern", edit.pattern))
         try:
             yield mutant.program, make_inputs(mutant.program, choices.seed())
         except (Unsupported, InvalidProgram):
