@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 
 from irfuzz.execute.adapters.converter_tools import TOOLS
-from irfuzz.execute.onnxruntime_passes import known_passes, rule_names
+from irfuzz.execute.onnxruntime_passes import known_passes, registered, rule_names
 from irfuzz.execute.run_types import RunResult, Target, Value
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
@@ -248,6 +248,14 @@ def test_passes_of_onnxsim_and_onnxscript(name: str, options: dict[str, str], wa
     assert wanted in found.names
     assert len(found.names) <= 2
     assert reads_input(tool.convert(model, **options))
+
+
+def test_onnxsim_names_all_optimisers_before_it_has_simplified_anything() -> None:
+    with Runner(resolve(["onnxsim"])) as runner:
+        named = registered(runner, runner.targets[0])
+        again = registered(runner, runner.targets[0])
+    assert named == again
+    assert "eliminate_sequence_at_construct" in named  # its own, not onnxoptimizer's
 
 
 def _tool(name: str) -> ModuleType:

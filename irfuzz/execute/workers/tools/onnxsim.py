@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import onnx
+import onnx.parser
 import onnxsim
 
 STAGES = ("constant_folding", "shape_inference")
@@ -16,8 +17,15 @@ def version() -> str:
     return str(onnxsim.__version__)
 
 
+TINY = '<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float[1] y) { y = Neg (x) }'
+
+
 def passes() -> list[str]:
-    """What ``off`` may name: the stages, and the optimisers as far as this version lists them."""
+    """What ``off`` may name: the stages, and the optimisers as far as this version lists them.
+
+    onnxsim adds optimisers of its own to those of onnxoptimizer when it first simplifies something, and not before.
+    """
+    onnxsim.simplify(onnx.parser.parse_model(TINY))
     native: Any = getattr(onnxsim, "onnxsim_cpp2py_export", None)
     optimizers = native._list_optimizers() if hasattr(native, "_list_optimizers") else []  # noqa: SLF001
     return [*STAGES, *optimizers]
