@@ -146,6 +146,14 @@ def test_pages_that_say_the_same_stay_and_those_of_what_is_gone_go(campaign: Pat
 def test_nothing_of_others_is_replaced(campaign: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a campaign's folder"):
         write_campaign_site(campaign, campaign)
+    with pytest.raises(UsageError, match=r"suspects: lies among findings; .*campaign/site"):
+        write_campaign_site(campaign, campaign / "suspects")
+    named = campaign.rename(tmp_path / "findings")  # as `--out findings` has it
+    before = sorted(named.rglob("*"))
+    with pytest.raises(UsageError, match="findings in it is a campaign's folder"):
+        write_campaign_site(named, tmp_path)
+    assert sorted(named.rglob("*")) == before
+    campaign = named.rename(campaign)
     (tmp_path / "index.html").write_text("<!doctype html>mine")
     with pytest.raises(UsageError, match="is no page of irfuzz"):
         write_campaign_site(campaign, tmp_path)
