@@ -93,6 +93,8 @@ def test_pages_know_the_baseline_of_the_project(
     ("words", "said"),
     [
         (["show", "{}"], "not the folder of a finding"),
+        (["{}"], "in front of a folder: irfuzz findings list {}"),
+        (["lits"], "invalid choice: 'lits' (choose from 'list', "),
         (["list", "{}/findings/0001/nothing"], "no finding there"),
         (["label", "{}/findings/0001"], "expected TEXT"),
         (["show", "{}/findings/0001", "more"], "expected PATH alone"),
@@ -106,7 +108,7 @@ def test_pages_know_the_baseline_of_the_project(
 def test_what_is_no_finding(out: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["findings", *(w.format(out) for w in words)]) == 2
     captured = capsys.readouterr()
-    assert said in captured.err
+    assert said.format(out) in captured.err
     assert captured.out == ""
 
 

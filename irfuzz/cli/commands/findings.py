@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -51,7 +52,7 @@ WRITING = {"baseline": "FILE", "recover": "FOLDER"}
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("what", choices=DOING, nargs="?", default="list", help="What to do (default: list).")
+    add("what", choices=DOING, nargs="?", default="list", type=_doing, help="What to do (default: list).")
     add(
         "path", metavar="PATH", nargs="?", type=place,
         help="A finding's folder; for list, open, bisect and baseline also a campaign's, for recover only that. "
@@ -75,6 +76,14 @@ def arguments(parser: Parser) -> None:
     )  # fmt: skip
     add("--no-browser", action="store_true", help="With open: only write the page and print where it is.")
     add("--json", action="store_true", help="Print JSON.")
+
+
+def _doing(word: str) -> str:
+    """The word as it is; of a folder, which people type first, it is said what goes before it."""
+    if word not in DOING and Path(word).is_dir():
+        command = f"irfuzz findings list {shlex.quote(word)}"
+        raise argparse.ArgumentTypeError(f"expected a word such as list in front of a folder: {command}")
+    return word
 
 
 def run(args: argparse.Namespace) -> int:
