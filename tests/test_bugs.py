@@ -156,6 +156,17 @@ def test_an_entry_says_all_that_a_maintainer_asks_for(bug: Bug) -> None:
 
 
 @pytest.mark.unit
+def test_no_paragraph_says_another_range_of_versions_than_the_entry() -> None:
+    for bug in BUGS:
+        section = section_of(bug)
+        whole = re.search(r"Versions: shows in [\w-]+ ([\d.]+\d) to ([\d.]+\d)", section)
+        told = re.findall(
+            r"[Ss]hows in ([\d.]+\d)(?: to|,.* and| and) ([\d.]+\d)", section.partition("\nSeverity: ")[0]
+        )
+        assert whole is None or told in ([], [whole.groups()]), bug.folder
+
+
+@pytest.mark.unit
 def test_what_counts_as_one_cause_and_as_contestable_is_said_on_both_places() -> None:
     page = PAGE.read_text()
     marked = {

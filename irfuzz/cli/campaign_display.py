@@ -80,19 +80,24 @@ class _Late:
                 self._say(f"irfuzz: {name} has not started after {seconds:.0f} s; no program runs before it has")
 
 
-def continued_lines(report: FuzzReport) -> list[str]:
+def continued_lines(report: FuzzReport, most: int | None = None) -> list[str]:
     """What a campaign that goes on has by now, and what it does first.
 
     Args:
         report: of the campaign before anything was started.
+        most: programs after which it is to stop, those of earlier runs among them.
     """
     p = report.progress
     so_far = f"{p.programs} programs, corpus {p.corpus}, findings {p.findings}, suspects {p.suspects}"
     waits = p.counts.get("untriaged", 0)
     then = f", then {waits} disagreements that wait for triage" if waits else ""
+    enough = (
+        [f"no more are run, as --programs {most} counts those of earlier runs"] if most and p.programs >= most else []
+    )
     return [
         f"continuing the campaign in {report.out}, seed {report.config.seed}: {so_far}",
-        f"first: starting the targets and reading the corpus{then}",
+        f"first: starting the targets{then}",
+        *enough,
     ]
 
 

@@ -16,6 +16,7 @@ from irfuzz.report.terminal_text_cleaning import one_line
 if TYPE_CHECKING:
     import argparse
 
+    from irfuzz.findings.baseline import FindingBaseline
     from irfuzz.report.ci_reports.build_result import BuildResult
 
 FAIL_ON = ("new", "undecided", "any", "never")
@@ -40,6 +41,28 @@ def ci_arguments(parser: Parser) -> None:
     )  # fmt: skip
     add("--junit", metavar="FILE", type=place, help="Write the findings as JUnit XML, too.")
     add("--sarif", metavar="FILE", type=place, help="Write the findings as SARIF 2.1.0, too.")
+
+
+def baseline_of_project(given: Path | None) -> FindingBaseline:
+    """The baseline that a flag names, else that of the project in the working folder; an empty one if there is none.
+
+    Args:
+        given: what ``--baseline`` names, of a command other than ``fuzz``.
+
+    Raises:
+        UsageError: it cannot be read, or the project's file is wrong.
+    """
+    from irfuzz.cli.commands import fuzz
+    from irfuzz.cli.flags_from_toml import read_project_flags
+    from irfuzz.findings.baseline import NO_BASELINE, read_baseline
+
+    if given is not None:
+        return read_baseline(given, f"--baseline {given}")
+    parser = Parser(fuzz.NAME, fuzz.ABOUT)
+    fuzz.arguments(parser)
+    project = read_project_flags(fuzz.NAME, parser.by_long_name(), Path.cwd())
+    path: Path | None = project.values.get("baseline")
+    return NO_BASELINE if path is None else read_baseline(path, f"{project.place}: baseline: {path}")
 
 
 def ci_files(args: argparse.Namespace) -> dict[str, Path]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import UsageError
-from irfuzz.frontends.project_file import NAME
+from irfuzz.frontends.project_file import NAME, TABLES
 from irfuzz.frontends.toml_file_reading import is_list, is_table, read_toml
 
 PYPROJECT = "pyproject.toml"
@@ -35,7 +35,7 @@ def read_project_flags(command: str, actions: Mapping[str, argparse.Action], fol
     """The flags of a command that the files of a folder set.
 
     Args:
-        command: the name of its table, ``[fuzz]`` or ``[tool.irfuzz.fuzz]``.
+        command: the name of its table, ``[fuzz]`` or ``[tool.irfuzz.fuzz]``; ``[tool.irfuzz]`` is taken for the latter.
         actions: the flags by their long names, without the dashes.
         folder: the working folder.
 
@@ -43,45 +43,53 @@ def read_project_flags(command: str, actions: Mapping[str, argparse.Action], fol
         UsageError: both files have the table, a key is unknown, or a value is none of its flag; the message names file,
             table and key.
     """
-    tables = {
-        **_table(folder / NAME, (command,)),
-        **_table(folder / PYPROJECT, ("tool", "irfuzz", command), ("tool", "irfuzz")),
-    }
+    tables = {**_own_file(folder / NAME, command), **_pyproject(folder / PYPROJECT, command)}
     if len(tables) > 1:
         raise UsageError(f"{' and '.join(tables)}: expected one of the two")
     for place, table in tables.items():
         values: dict[str, Any] = {}
         for key, value in table.items():
             if key not in actions:
-                nearest = max(actions, key=lambda name: difflib.SequenceMatcher(None, key, name).ratio())
-                raise UsageError(f"{place}: unknown key {key!r}: did you mean {nearest!r}?")
+                raise UsageError(f"{place}: unknown key {key!r}: did you mean {_nearest(key, (*actions, command))!r}?")
             values[actions[key].dest] = _value(f"{place}: {key}", actions[key], value)
         return ProjectFlags(place, values, tuple(table))
     return ProjectFlags()
 
 
-def _table(path: Path, way: tuple[str, ...], own: tuple[str, ...] = ()) -> dict[str, Mapping[str, Any]]:
-    """The table of a file, by file and table; none if there is none.
+def _nearest(key: str, names: Iterable[str]) -> str:
+    return max(names, key=lambda name: difflib.SequenceMatcher(None, key, name).ratio())
 
-    Args:
-        path: of the file.
-        way: to the table.
-        own: the way to a table that has only this one.
-    """
+
+def _own_file(path: Path, command: str) -> dict[str, Mapping[str, Any]]:
+    """The table of a command in ``irfuzz.toml``, by file and table; none if there is none."""
     if not path.is_file():
         return {}
-    found: Any = read_toml(path, path.name)
-    for depth, name in enumerate(way):
-        if way[:depth] == own and own and {*found} - {name}:
-            raise UsageError(
-                f"{path.name}: [{'.'.join(own)}]: unknown key {min({*found} - {name})!r}: did you mean {name!r}?"
-            )
-        if name not in found:
-            return {}
-        found = found[name]
-        if not is_table(found):
-            raise UsageError(f"{path.name}: {'.'.join(way[: depth + 1])}: expected a table, got {found!r:.80}")
-    return {f"{path.name}: [{'.'.join(way)}]": found}
+    found = read_toml(path, NAME)
+    if wrong := next((key for key in found if key not in TABLES), None):
+        raise UsageError(f"{NAME}: unknown key {wrong!r}: did you mean {_nearest(wrong, TABLES)!r}?")
+    return {f"{NAME}: [{command}]": _table(f"{NAME}: {command}", found[command])} if command in found else {}
+
+
+def _pyproject(path: Path, command: str) -> dict[str, Mapping[str, Any]]:
+    """``[tool.irfuzz.COMMAND]`` of ``pyproject.toml``, or ``[tool.irfuzz]`` with the same keys if that is not there."""
+    if not path.is_file():
+        return {}
+    tools: Any = read_toml(path, PYPROJECT).get("tool", {})
+    if not is_table(tools) or "irfuzz" not in tools:
+        return {}
+    whole, own = f"{PYPROJECT}: [tool.irfuzz]", f"{PYPROJECT}: [tool.irfuzz.{command}]"
+    found = _table(f"{PYPROJECT}: tool.irfuzz", tools["irfuzz"])
+    if command not in found:
+        return {whole: found} if found else {}
+    if wrong := next((key for key in found if key != command), None):
+        raise UsageError(f"{whole}: unknown key {wrong!r}: flags stand in [tool.irfuzz.{command}], as there is one")
+    return {own: _table(f"{PYPROJECT}: tool.irfuzz.{command}", found[command])}
+
+
+def _table(where: str, found: Any) -> Mapping[str, Any]:
+    if not is_table(found):
+        raise UsageError(f"{where}: expected a table, got {found!r:.80}")
+    return found
 
 
 def _value(where: str, action: argparse.Action, value: Any) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import math
+import os
 import re
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -148,9 +150,20 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def place(text: str) -> Path:
-    """The type of a flag or argument that names a file or folder; nothing at all is not the current folder."""
+    """The type of a flag or argument that names a file or folder; nothing at all is not the current folder.
+
+    Raises:
+        argparse.ArgumentTypeError: there can be no file of that name on this system.
+    """
     if not text:
         raise argparse.ArgumentTypeError("expected a path, got ''")
+    try:
+        os.lstat(text)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise argparse.ArgumentTypeError(f"{text[:40]}...: {error.strerror}") from None
+    except ValueError as error:  # a null character, which a file of settings may have
+        raise argparse.ArgumentTypeError(f"{text[:40]!r}: {error}") from None
     return Path(text)
 
 

@@ -16,6 +16,9 @@ from irfuzz.frontends.toml_file_reading import read_toml
 
 NAME = "irfuzz.toml"
 
+TABLES = ("inputs", "models", "fuzz")
+"""That the file may have."""
+
 T = TypeVar("T")
 
 
@@ -88,7 +91,7 @@ def read_project_file(path: Path) -> ProjectFile:
             names the file, the key and what was expected.
     """
     content = read_toml(path, str(path))
-    _known(path, "", content, ("inputs", "models", "fuzz"))  # the last is read by the command line
+    _known(path, "", content, TABLES)  # the last is read by the command line
     tables: dict[str, InputTable] = {}
     for name, table in _table(path, "models", content.get("models", {})).items():
         key = f"models.{_spelt(name)}"

@@ -37,7 +37,8 @@ def copies_of(parties: Sequence[TargetRun]) -> PluginCopies:
     """Collect the modules of users' classes.
 
     Copied are files below the working folder, in which modules are looked for first, and a file that is named by its
-    path. What is installed is not.
+    path. What is installed is not, unless it lies in a folder of the project, such as ``src`` (``pip install -e``).
+    Each copy has the path by which Python finds its module.
 
     Args:
         parties: targets of a script; those that are no class of the user's stay as they are.
@@ -52,7 +53,7 @@ def copies_of(parties: Sequence[TargetRun]) -> PluginCopies:
         root = Path.cwd()
         path, inner = _file_of(PluginAdapter(party.name, source), root)
         if path is not None and inner is not None:
-            files.update(_with_imports(path, inner, root))
+            files.update(_with_imports(path, inner, _search_roots(root)))
         place, _, name = source.rpartition(":")
         named = f"{inner.as_posix()}:{name}" if place.endswith(".py") and inner is not None else source
         moved.append(replace(party, options={**party.options, "class": named}))
@@ -62,16 +63,24 @@ def copies_of(parties: Sequence[TargetRun]) -> PluginCopies:
 
 
 def _file_of(adapter: PluginAdapter, root: Path) -> tuple[Path | None, Path | None]:
-    """The file with the class, and its path below the project or, of one that lies elsewhere, its name; of an
-    installed module neither.
+    """The file with the class, and its path below the folder in which its module is found; of a file that was named by
+    its path, that below the project, or its name if it lies elsewhere; of an installed module neither.
     """
     path = adapter.file
     if path is None or not path.is_file():
         return None, None
+    place = adapter.source.rpartition(":")[0]
+    named = place.endswith(".py")
     if _is_own(path, root):
-        return path, path.absolute().relative_to(root)
-    named = adapter.source.rpartition(":")[0].endswith(".py")
+        depth = len(place.split(".")) + (path.name == "__init__.py")
+        return path, path.absolute().relative_to(root) if named else Path(*path.absolute().parts[-depth:])
     return (path, Path(path.name)) if named else (None, None)
+
+
+def _search_roots(root: Path) -> list[Path]:
+    """Folders of the project in which Python looks for modules: its own first, then those of ``sys.path`` below it."""
+    below = [Path(place).absolute() for place in sys.path if place]
+    return list(dict.fromkeys([root, *(place for place in below if place.is_dir() and _is_own(place, root))]))
 
 
 def _is_own(path: Path, root: Path) -> bool:
@@ -83,8 +92,8 @@ def _is_own(path: Path, root: Path) -> bool:
     return not (prefix.is_relative_to(root) and prefix != root and absolute.is_relative_to(prefix))
 
 
-def _with_imports(path: Path, inner: Path, root: Path) -> dict[str, bytes]:
-    """A module, the packages around it, and what they import of the project, by path below its root."""
+def _with_imports(path: Path, inner: Path, roots: Sequence[Path]) -> dict[str, bytes]:
+    """A module, the packages around it, and what they import of the project, by path below the root of each."""
     found: dict[str, bytes] = {}
     waiting = [(path, inner)]
     while waiting and sum(map(len, found.values())) <= MOST:
@@ -97,9 +106,10 @@ def _with_imports(path: Path, inner: Path, root: Path) -> dict[str, bytes]:
         except (OSError, SyntaxError, ValueError):
             continue  # the class is there all the same, and its worker says what is wrong with it
         found[name.as_posix()] = data
-        packages = [root / parent / "__init__.py" for parent in name.parents if parent.parts]
-        imported = [one for module in _imported(tree, name) for one in _files_of_module(module, root)]
-        waiting += [(one, one.relative_to(root)) for one in (*packages, *imported) if one.is_file()]
+        own = file.absolute().parents[len(name.parts) - 1]
+        packages = [(own / parent / "__init__.py", own) for parent in name.parents if parent.parts]
+        imported = [(one, r) for m in _imported(tree, name) for r in roots for one in _files_of_module(m, r, roots[0])]
+        waiting += [(one, one.relative_to(root)) for one, root in (*packages, *imported) if one.is_file()]
     return found
 
 
@@ -115,13 +125,13 @@ def _imported(tree: ast.AST, name: Path) -> Iterator[str]:
             yield from (f"{base}.{alias.name}".lstrip(".") for alias in node.names)
 
 
-def _files_of_module(module: str, root: Path) -> Iterator[Path]:
-    """Files of the project that a module, and the packages around it, may be."""
+def _files_of_module(module: str, root: Path, project: Path) -> Iterator[Path]:
+    """Files below a folder of the project that a module, and the packages around it, may be."""
     if not module:
         return
     parts = module.split(".")
     for depth in range(1, len(parts) + 1):
         place = root.joinpath(*parts[:depth])
         for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
-            if file.is_file() and _is_own(file, root):
+            if file.is_file() and _is_own(file, project):
                 yield Path(os.path.normpath(file))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
-from contextlib import closing
+import tempfile
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +36,30 @@ class Sightings:
         return f"seen {self.times} times, {_minute(self.first)} to {_minute(self.last)} UTC"
 
 
+@contextmanager
+def readable_database(database: Path) -> Generator[Path]:
+    """The file to open to read a campaign's database: SQLite writes beside one that it reads, so that of a folder which
+    cannot be written (another user's, or a read-only disk) is copied.
+
+    Args:
+        database: of the campaign.
+
+    Yields:
+        Its path, or that of the copy, which is gone afterwards.
+
+    Raises:
+        OSError: it cannot be read, or there is no room for the copy.
+    """
+    if os.access(database, os.W_OK) and os.access(database.parent, os.W_OK):
+        yield database
+        return
+    with tempfile.TemporaryDirectory(prefix="irfuzz-read-") as place:
+        log = database.with_name(f"{database.name}-wal")
+        for source in (database, *([log] if log.is_file() else [])):
+            shutil.copyfile(source, Path(place, source.name))
+        yield Path(place, database.name)
+
+
 def read_sightings(database: Path) -> dict[int, Sightings]:
     """By the number of each finding; empty if the database is missing or cannot be read.
 
@@ -41,12 +69,15 @@ def read_sightings(database: Path) -> dict[int, Sightings]:
     if not database.is_file():
         return {}
     try:
-        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as base:
+        with (
+            readable_database(database) as path,
+            closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as base,
+        ):
             rows = base.execute("select number, times, first, last from finding").fetchall()
             return {
                 int(number): Sightings(int(times), float(first), float(last)) for number, times, first, last in rows
             }
-    except (sqlite3.Error, TypeError, ValueError):
+    except (OSError, sqlite3.Error, TypeError, ValueError):
         return {}
 
 

@@ -120,7 +120,9 @@ def test_a_continued_campaign_says_what_it_has_and_does_first() -> None:
     assert first == "continuing the campaign in out, seed 5: 1203 programs, corpus 310, findings 0, suspects 7"
     assert second.endswith("then 4 disagreements that wait for triage")
     (_, second) = continued_lines(replace(REPORT, progress=replace(PROGRESS, counts={})))
-    assert second == "first: starting the targets and reading the corpus"
+    assert second == "first: starting the targets"
+    assert continued_lines(REPORT, 1204) == continued_lines(REPORT)
+    assert continued_lines(REPORT, 1203)[-1] == "no more are run, as --programs 1203 counts those of earlier runs"
 
 
 SECONDS = 3600

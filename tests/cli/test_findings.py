@@ -60,17 +60,46 @@ def test_open_writes_a_page(out: Path, capsys: pytest.CaptureFixture[str]) -> No
     page = Path(capsys.readouterr().out.strip())
     assert page == out / "findings" / "0001" / "report.html"
     assert "<h1>" in page.read_text()
+    assert main(["findings", "open", str(out / "findings" / "0001"), "--no-browser"]) == 0
+    page.write_text("<p>mine")
+    assert main(["findings", "open", str(out / "findings" / "0001"), "--no-browser"]) == 2
+    assert page.read_text() == "<p>mine"
+
+
+def test_pages_know_the_baseline_of_the_project(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = out / "findings" / "0002", tmp_path / "baseline.json"
+    assert main(["findings", "baseline", str(folder), "-o", str(file)]) == 0
+    monkeypatch.chdir(tmp_path)
+    index = tmp_path / "site" / "index.html"
+    words = ["report", str(out), "-o", str(index.parent)]
+    for more, new in ([], 1), (["--baseline", str(file)], 0):
+        assert main([*words, *more]) == 0
+        assert f"<dd>{new} <small>of 2</small></dd>" in index.read_text()
+        assert ("is-baseline" in index.read_text()) == (not new)
+    (tmp_path / "irfuzz.toml").write_text('[fuzz]\nbaseline = "baseline.json"\n')
+    for command in (words, ["findings", "open", str(folder), "--no-browser"]):
+        capsys.readouterr()
+        assert main(command) == 0
+        assert "is-baseline" in Path(capsys.readouterr().out.strip()).read_text()
+    (tmp_path / "baseline.json").write_text("<<<<<<< HEAD")
+    for command in (words, ["findings", "open", str(out), "--no-browser"]):
+        assert main(command) == 2
+        assert "irfuzz.toml: [fuzz]: baseline: baseline.json: not JSON" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["show", "{}"], "not the folder of a finding"),
+        (["{}"], "in front of a folder: irfuzz findings list {}"),
+        (["lits"], "invalid choice: 'lits' (choose from 'list', "),
         (["list", "{}/findings/0001/nothing"], "no finding there"),
         (["label", "{}/findings/0001"], "expected TEXT"),
         (["show", "{}/findings/0001", "more"], "expected PATH alone"),
         (["show", "{}/findings/0001", "--suspects"], "show: --suspects belongs to list and baseline"),
-        (["show", "{}/findings/0001", "-o", "x"], "show: -o belongs to baseline"),
+        (["show", "{}/findings/0001", "-o", "x"], "show: -o belongs to baseline, recover and export"),
         (["baseline", "{}"], "baseline: expected -o FILE"),
         (["baseline", "{}", "-o", "{}/findings/0001/finding.json"], "finding.json: not a baseline"),
         (["baseline", "{}", "-o", "{}"], "is a folder; expected a file"),
@@ -79,7 +108,7 @@ def test_open_writes_a_page(out: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_what_is_no_finding(out: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["findings", *(w.format(out) for w in words)]) == 2
     captured = capsys.readouterr()
-    assert said in captured.err
+    assert said.format(out) in captured.err
     assert captured.out == ""
 
 

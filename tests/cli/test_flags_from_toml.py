@@ -52,7 +52,10 @@ TYPED = (
 )
 
 
-@pytest.mark.parametrize(("name", "table"), [("irfuzz.toml", "fuzz"), ("pyproject.toml", "tool.irfuzz.fuzz")])
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [("irfuzz.toml", "fuzz"), ("pyproject.toml", "tool.irfuzz.fuzz"), ("pyproject.toml", "tool.irfuzz")],
+)
 def test_flags_of_a_file_are_as_if_they_were_typed(name: str, table: str) -> None:
     typed = flags(parsed(*TYPED))
     Path(name).write_text(f"[{table}]\n{WHOLE}")
@@ -92,6 +95,7 @@ def test_files_without_the_table_say_nothing() -> None:
         ("fail-on = 'all'", "fail-on: expected one of new, undecided, any, never, got 'all'"),
         ("size = ['H']", "size: expected DIM=N with N of at least 1, got 'H'"),
         ("targets = []", "targets: expected text or a number, got []"),
+        ('baseline = "a\\u0000"', "baseline: 'a\\x00': "),
         ("search = ['a', 'b']", "search: expected text or a number, got ['a', 'b']"),
     ],
 )
@@ -108,8 +112,15 @@ def test_wrong_tables_are_told() -> None:
     Path("pyproject.toml").write_text("[tool.irfuzz.fuz]\n")
     with pytest.raises(UsageError, match=r"pyproject.toml: \[tool.irfuzz\]: unknown key 'fuz': did you mean 'fuzz'\?"):
         parsed()
+    Path("pyproject.toml").write_text("[tool.irfuzz]\nseed = 1\n[tool.irfuzz.fuzz]\n")
+    with pytest.raises(UsageError, match=r"\[tool.irfuzz\]: unknown key 'seed': flags stand in \[tool.irfuzz.fuzz\]"):
+        parsed()
     Path("pyproject.toml").write_text("[tool.irfuzz]\nfuzz = 1\n")
     with pytest.raises(UsageError, match=r"pyproject.toml: tool.irfuzz.fuzz: expected a table, got 1"):
+        parsed()
+    Path("pyproject.toml").write_text("tool = 1\n")
+    Path("irfuzz.toml").write_text("[fuz]\nseed = 1\n")
+    with pytest.raises(UsageError, match=r"^irfuzz.toml: unknown key 'fuz': did you mean 'fuzz'\?"):
         parsed()
     Path("pyproject.toml").write_text("[tool.irfuzz.fuzz]\n")
     Path("irfuzz.toml").write_text("[fuzz]\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.api.project.project_setup import BuildServer, likely_targets
+from irfuzz.api.project.project_setup import BuildServer, _settings, likely_targets
 from irfuzz.cli.commands.init import SERVERS
 from irfuzz.cli.main import main
 from tests.cli.conftest import Irfuzz
@@ -76,7 +76,9 @@ def test_each_server_gets_its_files(project: Path, irfuzz: Irfuzz) -> None:
     (project / "irfuzz-baseline.json").write_text("mine")
     made = irfuzz(*words, "--ci", "cron", "--force")
     assert made.code == 0, made.err
-    assert f"cd {project} && {sys.executable} -m irfuzz fuzz" in (project / "irfuzz.cron").read_text()
+    line = (project / "irfuzz.cron").read_text()
+    assert f"cd {project} && {sys.executable} -m irfuzz fuzz" in line
+    assert line.endswith("> irfuzz.log 2>&1 || cat irfuzz.log\n"), "cron mails what a night that fails has said"
     assert (project / "irfuzz-baseline.json").read_text() == "mine", "not even with --force"
     shutil.rmtree(project / "irfuzz-seeds")
     made = irfuzz(*words, "--ci", "none", "--force")
@@ -127,6 +129,13 @@ def test_classes_that_look_like_targets_are_found_where_python_finds_them(tmp_pa
     (tmp_path / "broken.py").write_text("class Mine(:\n")
     (tmp_path / "other.py").write_text("class Mine:\n    def run(self):\n        ...\n")
     assert likely_targets(tmp_path) == ["a:Mine", "pkg:Mine", "pkg.sub.b:Mine", "own.c:Mine"]
+
+
+@pytest.mark.unit
+def test_names_are_written_as_they_are() -> None:
+    text = _settings("ünï.core:Çonv", ['a "b"'])
+    assert 'target = ["ünï.core:Çonv"]\n' in text
+    assert tomllib.loads(text)["fuzz"]["targets"] == ['a "b"']
 
 
 @pytest.mark.backend

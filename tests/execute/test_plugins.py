@@ -61,6 +61,13 @@ def test_fault_is_named_and_survived(name: str, expected: Exit, says: str) -> No
         assert re.search(says, result.error), result.error
 
 
+def test_a_file_of_a_package_is_told_how_to_be_named(tmp_path: Path) -> None:
+    (tmp_path / "package.py").write_text("from . import other\nclass Thing: ...\n")
+    told = r"relative import with no known parent package; name the class by its package, package\.module:Thing"
+    with pytest.raises(UsageError, match=told), Runner([f"{tmp_path}/package.py:Thing"], LIMITS):
+        pass
+
+
 def test_leak_is_met_by_the_limit_and_a_new_process_starts_clean() -> None:
     exits = [result.exit for result in once("Leaks", 8)]
     assert exits[0] is Exit.OK

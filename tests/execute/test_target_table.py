@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,10 +90,22 @@ def test_plugin_names() -> None:
     assert target.name == target.component == "tests.planted_targets.faults:Thing"
     assert isinstance(target_table.adapter_of(target), target_table.PluginAdapter)
     assert names(f"{__file__}:Thing") == [f"{__file__}:Thing"]
-    with pytest.raises(UsageError, match="no module named 'my'"):
+    with pytest.raises(UsageError, match=r"no module named 'my'$"):
         names("my.module:Thing")
     with pytest.raises(UsageError, match=r"some/where\.py: no such file"):
         names("some/where.py:Thing")
+
+
+@pytest.mark.parametrize("place", ["mine_/__init__.py", "mine_.py"])
+def test_a_project_whose_modules_lie_in_src_has_to_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    file = tmp_path / "src" / place
+    file.parent.mkdir(parents=True)
+    file.touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="no module named 'mine_'; it lies in src, so install the project"):
+        names("mine_.module:Thing")
 
 
 def entry(monkeypatch: pytest.MonkeyPatch, name: str) -> None:

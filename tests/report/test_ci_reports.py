@@ -159,6 +159,13 @@ def test_sarif_holds_whatever_a_component_says() -> None:
     assert "\\ud800" not in text
 
 
+def test_commands_can_be_typed_whatever_folders_are_called() -> None:
+    odd = replace(ALL, out=Path("my out"), rows=(replace(NEW, folder=Path("my out/findings/0001 $x")),))
+    assert "replay: python 'my out/findings/0001 $x/repro.py'" in as_junit(odd)
+    assert "Replay: python 'findings/0001 $x/repro.py'" in as_sarif(odd)
+    assert "`irfuzz findings baseline 'my out' -o FILE`" in step_summary(odd)
+
+
 # ---- GitHub -------------------------------------------------------------------------------------
 
 

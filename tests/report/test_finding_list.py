@@ -218,6 +218,11 @@ def test_the_newest_campaign_is_that_whose_database_was_written_last(tmp_path: P
         (tmp_path / name / "campaign.sqlite").touch()
         os.utime(tmp_path / name / "campaign.sqlite", (time, time))
     assert newest_campaign(tmp_path) == tmp_path / "b"
+    log = tmp_path / "a" / "campaign.sqlite-wal"
+    log.touch()
+    os.utime(log, (3000, 3000))
+    assert newest_campaign(tmp_path) == tmp_path / "a", "it runs, and its database is written later"
+    assert newest_campaign(tmp_path / "b") == tmp_path / "b", "in the folder itself"
 
 
 def test_what_the_baseline_has_is_marked_and_counted_as_decided() -> None:

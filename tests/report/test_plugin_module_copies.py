@@ -82,6 +82,22 @@ def test_what_is_installed_stays_there_and_a_large_project_where_it_is(
     assert copies_of([run_of("converter.target:Converter")]).files == {}
 
 
+@pytest.mark.unit
+@pytest.mark.parametrize("source", ["converter.target:Converter", "src/named.py:Named"])
+def test_modules_below_src_are_copied_as_python_finds_them(
+    project: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """As in a project that is installed by ``pip install -e``: ``src`` is on the path and not in names of modules."""
+    (project / "src").mkdir()
+    shutil.move(project / "converter", project / "src")
+    shutil.move(project / "one_file.py", project / "src" / "named.py")
+    assert copies_of([run_of("converter.target:Converter")]).files == {}, "not installed"
+    monkeypatch.syspath_prepend(project / "src")
+    own = set() if source.startswith("converter") else {"plugin/src/named.py"}
+    assert set(copies_of([run_of(source)]).files) == NEEDED | own
+    assert copies_of([run_of(source)]).parties[0].options == {"class": source}
+
+
 @pytest.mark.backend
 @pytest.mark.parametrize("source", ["converter.target:Converter", "one_file.py:Named"])
 def test_a_moved_folder_shows_the_fault_without_the_project_and_tells_when_it_is_mended(

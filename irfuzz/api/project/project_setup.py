@@ -121,7 +121,9 @@ def _settings(target: str | None, targets: Sequence[str] | None) -> str:
     values: dict[str, Any] = {"seeds": [SEEDS]}
     values |= {"target": [target], "learn": True} if target else {}
     values |= {"targets": [*targets]} if targets else {}
-    lines = [f"{key} = {json.dumps(value)}" for key, value in {**values, "baseline": BASELINE}.items()]
+    lines = [
+        f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in {**values, "baseline": BASELINE}.items()
+    ]
     return "\n".join(["# Flags of `irfuzz fuzz`, by their long names.", "[fuzz]", *lines, ""])
 
 

@@ -6,17 +6,20 @@ import fcntl
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
 from irfuzz.campaign.config import TARGETS, Layout
 from irfuzz.campaign.monitoring.coverage_across_jobs import FIRED_CURVE, curve_of, passes_of
 from irfuzz.campaign.targets.start_reports import together
+from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Exit
 from irfuzz.report.pages.index_page import CampaignSummary, TargetTally
 from irfuzz.report.pages.line_charts import Curve
 from irfuzz.search.coverage.operator_call_coverage import CRITERIA
 from irfuzz.store.database import Database, FindingRow, Status
+from irfuzz.store.finding_sightings import readable_database
 
 _REFUSED = frozenset({Exit.REJECTED.value, Exit.UNSUPPORTED.value})
 
@@ -37,16 +40,16 @@ def campaign_figures(out: Path) -> CampaignSummary:
     layout = Layout(out)
     if not layout.database.is_file():
         return CampaignSummary(out.resolve().name, running=is_running(layout))
-    database = Database(layout.database)
     try:
-        rows = curve_of(database)
-        settings = database.settings()
-        tallies = database.tallies()
-        found = database.findings(bare=True)
-        passes = sum(share.covered for share in passes_of(database).shares().values())
-        corpus = database.corpus_size()
-    finally:
-        database.close()
+        with readable_database(layout.database) as path, closing(Database(path)) as database:
+            rows = curve_of(database)
+            settings = database.settings()
+            tallies = database.tallies()
+            found = database.findings(bare=True)
+            passes = sum(share.covered for share in passes_of(database).shares().values())
+            corpus = database.corpus_size()
+    except OSError as error:
+        raise UsageError(f"{layout.database}: cannot be read: {error.strerror}") from None
     counts: Counter[str] = Counter()
     for _, _, _, more in tallies:
         counts.update(more)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from irfuzz.cli.ci_reporting import baseline_of_project
 from irfuzz.cli.parser import Parser, place
 from irfuzz.cli.progress_display import say as progress_say
 from irfuzz.errors import UsageError
 from irfuzz.report.terminal_text_cleaning import printable
-
-if TYPE_CHECKING:
-    from irfuzz.report.command_reports.finding_list import ListedFinding
 
 NAME = "findings"
 ABOUT = """List the findings of a campaign, show or label one, open it in a browser, find the release that brought it.
@@ -54,7 +52,7 @@ WRITING = {"baseline": "FILE", "recover": "FOLDER"}
 
 def arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("what", choices=DOING, nargs="?", default="list", help="What to do (default: list).")
+    add("what", choices=DOING, nargs="?", default="list", type=_doing, help="What to do (default: list).")
     add(
         "path", metavar="PATH", nargs="?", type=place,
         help="A finding's folder; for list, open, bisect and baseline also a campaign's, for recover only that. "
@@ -73,10 +71,19 @@ def arguments(parser: Parser) -> None:
     add("--issue", action="store_true", help="With export: as an issue of the tracker, in Markdown.")
     add(
         "--baseline", metavar="FILE", type=place,
-        help="With list: mark what this baseline has. Default: that of table [fuzz] of irfuzz.toml or pyproject.toml.",
+        help="With list and open: mark what this baseline has. Default: that of table [fuzz] of irfuzz.toml or "
+        "pyproject.toml.",
     )  # fmt: skip
     add("--no-browser", action="store_true", help="With open: only write the page and print where it is.")
     add("--json", action="store_true", help="Print JSON.")
+
+
+def _doing(word: str) -> str:
+    """The word as it is; of a folder, which people type first, it is said what goes before it."""
+    if word not in DOING and Path(word).is_dir():
+        command = f"irfuzz findings list {shlex.quote(word)}"
+        raise argparse.ArgumentTypeError(f"expected a word such as list in front of a folder: {command}")
+    return word
 
 
 def run(args: argparse.Namespace) -> int:
@@ -89,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         args.path = finding_list.newest_campaign(Path())
         progress_say(f"findings of {args.path}")
     if args.what == "list":
-        found = _expected(finding_list.entries([args.path]), args.baseline)
+        found = finding_list.with_baseline(finding_list.entries([args.path]), baseline_of_project(args.baseline))
         if args.suspects:
             found = finding_list.suspects(found)
             print(
@@ -124,8 +131,8 @@ def _check(args: argparse.Namespace) -> None:
     """Whether the flags belong to what is to be done."""
     if (args.text is not None) != (args.what == "label"):
         raise UsageError(f"{args.what}: expected {'TEXT behind PATH' if args.what == 'label' else 'PATH alone'}")
-    if args.baseline is not None and args.what != "list":
-        raise UsageError(f"{args.what}: --baseline belongs to list")
+    if args.baseline is not None and args.what not in ("list", "open"):
+        raise UsageError(f"{args.what}: --baseline belongs to list and open")
     if args.suspects and args.what not in ("list", "baseline"):
         raise UsageError(f"{args.what}: --suspects belongs to list and baseline")
     if args.issue != (args.what == "export"):
@@ -134,23 +141,7 @@ def _check(args: argparse.Namespace) -> None:
         )
     if args.what != "export" and (args.out is not None) != (args.what in WRITING):
         lacking = f"{args.what}: expected -o {WRITING.get(args.what)}"
-        raise UsageError(lacking if args.out is None else f"{args.what}: -o belongs to {' and '.join(WRITING)}")
-
-
-def _expected(found: list[ListedFinding], given: Path | None) -> list[ListedFinding]:
-    """The findings with what the baseline says, if a flag or the project's file names one."""
-    from irfuzz.cli.commands import fuzz
-    from irfuzz.cli.flags_from_toml import read_project_flags
-    from irfuzz.findings.baseline import read_baseline
-    from irfuzz.report.command_reports.finding_list import with_baseline
-
-    if given is not None:
-        return with_baseline(found, read_baseline(given, f"--baseline {given}"))
-    parser = Parser(fuzz.NAME, fuzz.ABOUT)
-    fuzz.arguments(parser)
-    project = read_project_flags(fuzz.NAME, parser.by_long_name(), Path.cwd())
-    path: Path | None = project.values.get("baseline")
-    return found if path is None else with_baseline(found, read_baseline(path, f"{project.place}: baseline: {path}"))
+        raise UsageError(lacking if args.out is None else f"{args.what}: -o belongs to {', '.join(WRITING)} and export")
 
 
 def _bisect(args: argparse.Namespace) -> int:
@@ -221,15 +212,16 @@ def _report(folder: Path) -> str:
 def _open(args: argparse.Namespace) -> int:
     """Write the page of a finding, or those of a campaign, print its path, and show it if there is a screen."""
     from irfuzz.findings.codec import ABOUT as FILE
-    from irfuzz.report.command_reports.finding_list import entries
+    from irfuzz.report.command_reports.finding_list import entries, with_baseline
     from irfuzz.report.pages.site_files import write_finding_page
 
+    baseline = baseline_of_project(args.baseline)
     if (args.path / FILE).is_file():
-        page = write_finding_page(*entries([args.path]))
+        page = write_finding_page(*with_baseline(entries([args.path]), baseline))
     else:
         from irfuzz.api.campaign_site import write_campaign_site
 
-        page = write_campaign_site(args.path, args.path / SITE).index
+        page = write_campaign_site(args.path, args.path / SITE, baseline=baseline).index
     print(json.dumps({"page": str(page)}) if args.json else printable(str(page)))
     if not args.no_browser and _has_screen():
         import webbrowser

@@ -262,7 +262,7 @@ def _flags(args: argparse.Namespace) -> Generator[None]:
 def _say_what_starts(args: argparse.Namespace, setup: CampaignSetup, before: FuzzReport | None) -> None:
     from irfuzz.isolate.sandbox_report import sandbox_line
 
-    lines = [] if before is None else continued_lines(before)
+    lines = [] if before is None else continued_lines(before, args.programs)
     if args.project_flags.keys:
         lines.append(f"flags of {args.project_flags.place}: {', '.join(args.project_flags.keys)}")
     lines += targets_lines({t.name: t.version for t in setup.targets}, setup.missing)

@@ -7,6 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from irfuzz.cli.ci_reporting import baseline_of_project
 from irfuzz.cli.parser import Parser, place
 from irfuzz.cli.progress_display import ProgressLine, say
 from irfuzz.report.terminal_text_cleaning import printable
@@ -39,6 +40,10 @@ def arguments(parser: Parser) -> None:
         "--follow", action="store_true",
         help="Write the pages anew every 20 s until the campaign ends; one that has not begun is waited for once.",
     )  # fmt: skip
+    add(
+        "--baseline", metavar="FILE", type=place,
+        help="Mark what this baseline has. Default: that of table [fuzz] of irfuzz.toml or pyproject.toml.",
+    )  # fmt: skip
     add("--json", action="store_true", help="Print JSON.")
 
 
@@ -49,8 +54,9 @@ def run(args: argparse.Namespace) -> int:
 
     def write() -> WrittenSite:
         with ProgressLine("writing pages") as progress:
-            return write_campaign_site(args.campaign, args.out, progress)
+            return write_campaign_site(args.campaign, args.out, progress, baseline=baseline)
 
+    baseline = baseline_of_project(args.baseline)
     writable_folder(args.out, "-o")
     written = write()
     waited = False

@@ -143,7 +143,12 @@ class PluginAdapter:
             return "" if Path(self.folder, place).is_file() else f"{place}: no such file"
         package = place.partition(".")[0]
         found = package in sys.modules or PathFinder.find_spec(package, [self.folder]) or find_spec(package)
-        return "" if found else f"no module named {package!r}"
+        if found:
+            return ""
+        source = Path(self.folder, "src", package)
+        installed = "; it lies in src, so install the project, such as by `pip install -e .`"
+        hint = installed if source.is_dir() or source.with_suffix(".py").is_file() else ""
+        return f"no module named {package!r}{hint}"
 
     def describe(self) -> Request:
         """Import the class and ask for its version."""

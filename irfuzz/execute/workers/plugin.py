@@ -84,7 +84,12 @@ def _instance(name: str, folder: str) -> Any:
             raise ImportError(f"{path} cannot be loaded as a Python module")
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except ImportError as error:
+            if "relative import" not in str(error):
+                raise
+            raise ImportError(f"{error}; name the class by its package, package.module:{class_name}") from error
     else:
         module = importlib.import_module(module_name)
     return getattr(module, class_name)()

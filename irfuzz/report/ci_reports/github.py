@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from irfuzz.findings.disposition import DecidedFinding, Disposition
@@ -75,7 +76,7 @@ def step_summary(result: BuildResult) -> str:
     if result.internal_errors:
         lines += [f"irfuzz itself failed {result.internal_errors} times; please report it.", ""]
     if result.failing:
-        accept = f"irfuzz findings baseline {one_line(result.out)} -o FILE"
+        accept = f"irfuzz findings baseline {shlex.quote(one_line(result.out))} -o FILE"
         lines += [
             "Each folder holds `report.md`, to be pasted into a bug report, and `repro.py`.",
             f"To accept what is there, commit the file of `{accept}`.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from xml.etree import ElementTree as ET
 
@@ -63,7 +64,7 @@ def _add_case(suite: ET.Element, row: DecidedFinding, name: str, place: str) -> 
     case = ET.SubElement(suite, "testcase", {"classname": xml_text(finding.component), "name": xml_text(name)})
     if row.fails:
         about = {"message": xml_text(finding.title), "type": finding.verdict.symptom.value}
-        replay = f"replay: python {row.folder / 'repro.py'}"
+        replay = f"replay: python {shlex.quote(str(row.folder / 'repro.py'))}"
         text = "\n".join([finding.title, f"folder: {place}", replay, f"signature: {finding.signature}"])
         ET.SubElement(case, "failure", about).text = xml_text(text)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from typing import Any
 from urllib.parse import quote
 
@@ -77,7 +78,7 @@ def _result(row: DecidedFinding, result: BuildResult, place: int) -> dict[str, A
         "ruleId": symptom.value,
         "ruleIndex": place,
         "level": "error" if row.fails else "note" if known else "warning",
-        "message": {"text": _text(f"{finding.title}\nReplay: python {folder}/repro.py")},
+        "message": {"text": _text(f"{finding.title}\nReplay: python {shlex.quote(f'{folder}/repro.py')}")},
         "locations": [_location(f"{folder}/model.onnx")],
         "relatedLocations": [_location(f"{folder}/report.md")],
         "partialFingerprints": {

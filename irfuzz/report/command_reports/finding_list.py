@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -184,15 +185,21 @@ def _number(folder: Path) -> int:
 
 
 def newest_campaign(place: Path) -> Path:
-    """The campaign whose database in a folder of ``place`` was written last.
+    """The campaign whose database in ``place`` or a folder of it was written last; of one that runs, its log counts.
 
     Raises:
         UsageError: there is none.
     """
-    found = {path: path.stat().st_mtime for path in place.glob(f"*/{DATABASE}")}
+    found = [path for path in (place / DATABASE, *place.glob(f"*/{DATABASE}")) if path.is_file()]
     if not found:
         raise UsageError(f"{place}: no campaign in a folder here; expected PATH, a finding's or a campaign's folder")
-    return max(found, key=lambda path: found[path]).parent
+
+    def written(path: Path) -> float:
+        with contextlib.suppress(FileNotFoundError):
+            return max(path.stat().st_mtime, path.with_name(f"{path.name}-wal").stat().st_mtime)
+        return path.stat().st_mtime
+
+    return max(found, key=written).parent
 
 
 def read(folder: Path) -> ListedFinding:

@@ -99,7 +99,7 @@ def severity_pill(rated: SeverityRating | None) -> Markup:
 
 
 def state_pill(entry: ListedFinding) -> Markup:
-    """Whether it is new, known, labelled or a suspect, as a small word."""
+    """Whether it is new, known, labelled, in the baseline or a suspect, as a small word."""
     state, why = state_of(entry)
     return element("span", state, class_=f"pill is-{state}", title=why or None)
 
@@ -108,12 +108,15 @@ def state_of(entry: ListedFinding) -> tuple[str, str]:
     """What is decided of a finding, in a word, and why.
 
     Returns:
-        ``labelled``, ``known``, ``suspect``, ``unreplayed`` or ``new``; the label, the ids of known issues, or empty.
+        ``labelled``, ``known``, ``baseline``, ``suspect``, ``unreplayed`` or ``new``; the label, the ids of known
+        issues, what the baseline says, or empty.
     """
     if entry.label:
         return "labelled", entry.label
     if entry.known:
         return "known", ", ".join(entry.known)
+    if entry.expected is not None:
+        return "baseline", entry.expected
     if entry.about.get("suspect"):
         return "suspect", ""
     return ("unreplayed", "") if entry.about.get("status") == "unreplayed" else ("new", "")

@@ -180,7 +180,7 @@ def _findings(causes: Sequence[Sequence[ListedFinding]], addresses: Mapping[str,
             element("input", type="search", placeholder="operator, target, version, label ...", data_filter="findings"),
         ),
         element(
-            "span", *(_choice(state) for state in ("all", "new", "known", "labelled")),
+            "span", *(_choice(state) for state in ("all", "new", "known", "labelled", "baseline")),
             class_="choices", role="group", aria_label="Findings that are shown",
         ),
         element("output", class_="note", data_count="findings", aria_live="polite"),

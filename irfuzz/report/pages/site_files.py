@@ -89,9 +89,10 @@ def write_finding_page(entry: ListedFinding) -> Path:
         Its path.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: a file there is no page of irfuzz, or it cannot be written.
     """
     path = entry.folder / PAGE
+    refuse_foreign(path)
     try:
         _put(path, finding_page(entry, FindingPlace(PageAssets())).encode(errors="replace"))
     except OSError as error:
@@ -113,7 +114,7 @@ def refuse_foreign(page: Path) -> None:
     except OSError as error:
         raise UsageError(f"{page}: cannot be read: {error.strerror}") from None
     if _MARK not in start:
-        raise UsageError(f"{page}: is there already and is no page of irfuzz; give another folder")
+        raise UsageError(f"{page}: is there already and is no page of irfuzz; give another folder, or move it")
 
 
 def _causes(found: Sequence[ListedFinding]) -> Mapping[str, Sequence[ListedFinding]]:

@@ -25,6 +25,13 @@ pytestmark = pytest.mark.unit
         ("+++ b/converter/ops/layer_normalization.py", ("LayerNormalization",)),
         ("--- a/converter/Relu.py", ()),
         ("+    if x and not y or sum(z) where max:", ()),
+        ("+    # Softmax of the last axis", ()),
+        ("+    y = x  // 2, as Relu does", ()),
+        ("+#include <x> // MaxPool", ()),
+        ('+    """If x is a scalar, Add it."""', ()),
+        ('+    "If": branch, ops.Where: where,', ("If", "Where")),
+        ("+    Not = 'Not'", ("Not",)),
+        ("+    r = \"#\" + 'Add'", ("Add",)),
         ("+def conv_and_add(x): return Convolution", ("Add", "And", "Conv")),
     ],
 )
@@ -46,6 +53,12 @@ def test_changes_of_a_repository_that_are_not_committed_count(tmp_path: Path) ->
     assert changed_operators(tmp_path, "HEAD") == ()
     (tmp_path / "a.py").write_text("def relu(x):\n    y = x\n    return -y\n")
     assert changed_operators(tmp_path, "HEAD") == ("Relu",)
+    (tmp_path / "a.py").write_text("def relu(x):\n    y = x\n    return y\n")
+    for name in ("docs/README.md", "irfuzz-baseline.json", "irfuzz.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("Softmax\n")
+    git("add", ".")
+    assert changed_operators(tmp_path, "HEAD") == (), "text, and what irfuzz itself writes"
     with pytest.raises(UsageError, match=r"changed-since: --output=x: git knows no changes since it"):
         changed_operators(tmp_path, "--output=x")
     assert not (tmp_path / "x").exists()

@@ -59,6 +59,23 @@ def test_figures_of_a_campaign(campaign: Path) -> None:
     assert figures.passes_curve == [[2.0, 4], [50.0, 7]]
 
 
+def test_a_campaign_in_a_folder_that_cannot_be_written_is_read(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, seen = campaign_figures(campaign), entries([campaign])[0].seen
+    opened: list[Path] = []
+
+    def recorded(path: Path) -> Database:
+        opened.append(path)
+        return Database(path)
+
+    monkeypatch.setattr("irfuzz.campaign.monitoring.campaign_figures.Database", recorded)
+    monkeypatch.setattr("os.access", lambda path, _: not Path(path).is_relative_to(campaign))
+    assert campaign_figures(campaign) == whole
+    assert entries([campaign])[0].seen == seen is not None
+    (copy,) = opened
+    assert not copy.is_relative_to(campaign), "SQLite writes beside a database that it reads"
+    assert not copy.exists()
+
+
 def test_a_campaign_runs_while_its_folder_is_held(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "c")
     assert not is_running(layout)
@@ -146,6 +163,14 @@ def test_pages_that_say_the_same_stay_and_those_of_what_is_gone_go(campaign: Pat
 def test_nothing_of_others_is_replaced(campaign: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a campaign's folder"):
         write_campaign_site(campaign, campaign)
+    with pytest.raises(UsageError, match=r"suspects: lies among findings; .*campaign/site"):
+        write_campaign_site(campaign, campaign / "suspects")
+    named = campaign.rename(tmp_path / "findings")  # as `--out findings` has it
+    before = sorted(named.rglob("*"))
+    with pytest.raises(UsageError, match="findings in it is a campaign's folder"):
+        write_campaign_site(named, tmp_path)
+    assert sorted(named.rglob("*")) == before
+    campaign = named.rename(campaign)
     (tmp_path / "index.html").write_text("<!doctype html>mine")
     with pytest.raises(UsageError, match="is no page of irfuzz"):
         write_campaign_site(campaign, tmp_path)
