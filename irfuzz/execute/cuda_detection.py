@@ -8,6 +8,7 @@ target counts as usable.
 from __future__ import annotations
 
 import os
+import platform
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ Versions = Callable[[str], str | None]
 """The version of an installed distribution, by its name; ``None`` for one that is not installed."""
 
 _NUMBERED = re.compile(r"nvidia\d+")
+_OF_MACHINE = (f"/lib/{platform.machine()}-linux-gnu", f"/usr/lib/{platform.machine()}-linux-gnu")
 _OTHER_BUILDS = ("cpu", "rocm", "xpu")
 """How the local label of a version of PyTorch begins (``2.13.0+cpu``) if the build has no CUDA."""
 
@@ -90,6 +92,43 @@ BUILDS: Mapping[str, Callable[[Versions], str]] = {
     "tensorflow": _tensorflow,
 }
 """By component: what its distributions say against CUDA."""
+
+
+PROVIDER = "libonnxruntime_providers_tensorrt.so"
+"""In the folder ``capi`` of onnxruntime; it names the library of TensorRT that it was built for."""
+
+_TENSORRT = re.compile(rb"libnvinfer\.so(\.\d+)?")
+_LOADER = tuple(map(Path, ("/lib64", "/usr/lib64", "/lib", "/usr/lib", *_OF_MACHINE)))
+
+
+def why_no_tensorrt(
+    onnxruntime: Path,
+    environ: Mapping[str, str] = MappingProxyType(os.environ),
+    cache: Path = Path("/etc/ld.so.cache"),
+    folders: Iterable[Path] = _LOADER,
+) -> str:
+    """Why onnxruntime's TensorRT provider could not be loaded; one line, empty if nothing says so.
+
+    Args:
+        onnxruntime: folder of the package. One without that provider is left to the worker, which says so.
+        environ: environment variables, of which ``LD_LIBRARY_PATH`` says where the loader looks first.
+        cache: which libraries the loader knows.
+        folders: where it looks at the end.
+    """
+    provider = onnxruntime / "capi" / PROVIDER
+    if not provider.is_file():
+        return ""
+    built_for = _TENSORRT.search(provider.read_bytes())
+    library = built_for[0].decode() if built_for else "libnvinfer.so"
+    listed = [Path(folder) for folder in environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
+    if any((folder / library).exists() for folder in (*listed, provider.parent, *folders)):
+        return ""
+    if cache.is_file() and library.encode() + b"\0" in cache.read_bytes():
+        return ""
+    return (
+        f"{library} of TensorRT is not where the loader looks; pip install tensorrt-cu12 or tensorrt-cu13, and name "
+        "its folder tensorrt_libs in LD_LIBRARY_PATH"
+    )
 
 
 def reasons(*found: str) -> str:

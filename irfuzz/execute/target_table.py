@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from irfuzz.environment_check import check_environment, installed_version
 from irfuzz.errors import UsageError
@@ -18,7 +19,7 @@ from irfuzz.execute.adapters.generated_source import JAX, KERAS, NUMPY, TENSORFL
 from irfuzz.execute.adapters.gpu_variants import GPU_SOURCE, model_on_gpu
 from irfuzz.execute.adapters.plugin import NAME, PluginAdapter
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
-from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu
+from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu, why_no_tensorrt
 from irfuzz.execute.run_types import Stage, Target, TargetRole
 from irfuzz.execute.versions import environments
 from irfuzz.execute.versions.environments import Environment
@@ -423,7 +424,7 @@ def _of(environment: Environment) -> list[Availability]:
         for target in adapter.targets:
             if target.device != "cpu" and environment.distribution != adapter.distributions[-1]:
                 continue
-            lacking = why if target.device == "cpu" else reasons(why, why_no_gpu(), _without_cuda(adapter, environment))
+            lacking = reasons(why, _without_device(adapter, environment, target.device))
             variant = target.name.partition(":")[2]
             name = f"{adapter.component}@{label_of(environment)}" + (f":{variant}" if variant else "")
             versioned = replace(
@@ -440,10 +441,16 @@ def _of(environment: Environment) -> list[Availability]:
     return found
 
 
-def _without_cuda(adapter: Adapter, environment: Environment) -> str:
-    """Why what an environment has cannot compute on a GPU."""
+def _without_device(adapter: Adapter, environment: Environment, device: str) -> str:
+    """Why what an environment has cannot compute on a device; empty if nothing says so."""
+    if device == "cpu":
+        return ""
     there = {**environment.packages, environment.distribution: environment.version}
-    return why_no_cuda(adapter.component, there.get)
+    why = why_no_cuda(adapter.component, there.get)
+    if not why and device == "tensorrt":
+        folders = Path(environment.interpreter).parents[1].glob("lib/python3*/site-packages/onnxruntime")
+        why = next(filter(None, map(why_no_tensorrt, folders)), "")
+    return reasons(why_no_gpu(), why)
 
 
 def _targets(known: dict[str, Adapter]) -> list[tuple[Adapter, Target]]:

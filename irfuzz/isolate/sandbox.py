@@ -1,9 +1,9 @@
 """Takes from a process, and from all that it starts, what a component under test has no business with.
 
-It gets a network of its own with nothing but a loopback, may change files in its own folder only, and finds an empty
-home there; all as far as the kernel allows, and none of it can be undone. Run by path it tries that on itself and
-writes what holds here. It runs in workers too: Python 3.7 and the standard library only. docs/security.md says what is
-left.
+It gets a network of its own with nothing but a loopback and shared memory of its own, may change files in its own
+folder only, and finds an empty home there; all as far as the kernel allows, and none of it can be undone. Run by path
+it tries that on itself and writes what holds here. It runs in workers too: Python 3.7 and the standard library only.
+docs/security.md says what is left.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import functools
 import json
 import os
 import platform
@@ -20,9 +21,12 @@ import socket
 import stat
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is no temporary folder
+"""Where named semaphores and shared memory lie; what a killed process leaves there stays until somebody removes it."""
 
 WORDS = ("network", "files", "home")
 """What may be given back by name; anything else that is given back is a path that may be changed."""
@@ -47,7 +51,9 @@ _THREADS = ("/proc/self/task",)
 this process's own folder, so that what it starts in turn has no CUDA (https://github.com/NVIDIA/OpenShell/issues/1486).
 """
 
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
+_MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_SLAVE = 1 << 1, 1 << 2, 1 << 12, 1 << 14, 1 << 19
+_MNT_DETACH = 2
 _PR_SET_NO_NEW_PRIVS = 38
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
@@ -71,7 +77,9 @@ _X32 = 0x40000000
 
 
 def confine_zygote(folder: str, allowed: Sequence[str]) -> dict[str, str]:
-    """Take home and network from this process, which has one thread yet, and from all that it starts from now on.
+    """Take home, network and the machine's shared memory from this process, and from all that it starts from now on.
+
+    It has one thread yet.
 
     Args:
         folder: of its own; the home is made there.
@@ -87,8 +95,12 @@ def confine_zygote(folder: str, allowed: Sequence[str]) -> dict[str, str]:
     holds = {}
     if "home" not in allowed:
         holds["home"] = _own_home(folder, _paths(allowed))
-    if "network" not in allowed:
-        holds["network"] = _without_network()
+    own = [*(["network"] if "network" not in allowed else []), *(["memory"] if _keeps_own_memory(allowed) else [])]
+    entered = _own_namespaces(own)
+    if "network" in own:
+        holds["network"] = "namespace" if "network" in entered else "seccomp" if _refuse_internet_sockets() else ""
+    if "memory" in entered:
+        holds["memory"] = "mount namespace"
     return {word: how for word, how in holds.items() if how}
 
 
@@ -138,36 +150,104 @@ def _own_home(folder: str, kept: Iterable[Path]) -> str:
     return "scratch"
 
 
-# ---- network --------------------------------------------------------------------------------
+# ---- network and shared memory --------------------------------------------------------------
 
 
-def _without_network() -> str:
-    """Leave the network: for a namespace that has a loopback and nothing else, else by refusing internet sockets."""
-    if _libc().unshare(_CLONE_NEWNET) == 0:  # the user may administer the machine
-        _raise_loopback()
-        return "namespace"
-    # A user namespace without a user in it is of no use, and there is no way back: another process tries it first.
-    if _succeeds_in_a_fork(_enter_namespaces):
-        _enter_namespaces()
-        return "namespace"
-    return "seccomp" if _refuse_internet_sockets() else ""
+def _keeps_own_memory(allowed: Sequence[str]) -> bool:
+    """Whether a process that is left this much has shared memory of its own: not if ``/dev/shm`` is left to it."""
+    place = Path(SHARED_MEMORY)
+    return "files" not in allowed and not any(path in (place, *place.parents) for path in _paths(allowed, caches=()))
 
 
-def _enter_namespaces() -> None:
-    """Enter a user namespace, in which everybody may make a network one, as the same user without more rights.
+def _own_namespaces(words: Sequence[str]) -> list[str]:
+    """Leave the network, for a namespace with a loopback and nothing else, and the machine's shared memory.
+
+    Args:
+        words: ``network``, ``memory``.
+
+    Returns:
+        Those that hold: all, if the machine allows it.
+    """
+    entered = [word for word in words if _succeeds(word)]  # the user may administer the machine
+    rest = [word for word in words if word not in entered]
+    # A user namespace without a user in it is of no use, and there is no way back: another process tries it first. One
+    # who administers the machine has rights to lose there, which shared memory alone is not worth.
+    tries = [rest, ["network"]] if "network" in rest else [rest] if rest and os.geteuid() else []
+    for some in tries:
+        if _succeeds_in_a_fork(functools.partial(_enter_namespaces, some)):
+            _enter_namespaces(some)
+            return entered + some
+    return entered
+
+
+def _succeeds(word: str) -> bool:
+    """Whether this process could enter a namespace with the rights that it has; it is there then."""
+    flag, prepare = _NAMESPACES[word]
+    try:
+        _checked(_libc().unshare(flag))
+        prepare()
+    except OSError:
+        return False
+    return True
+
+
+def _enter_namespaces(words: Sequence[str] = ("network", "memory")) -> None:
+    """Enter a user namespace, in which everybody may make others, as the same user without more rights.
 
     Raises:
         OSError: the machine does not allow it.
     """
     user, group = os.geteuid(), os.getegid()
-    _checked(_libc().unshare(_CLONE_NEWUSER | _CLONE_NEWNET))
+    _checked(_libc().unshare(_CLONE_NEWUSER | sum(_NAMESPACES[word][0] for word in words)))
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123
             file.write(text)
-    _raise_loopback()
+    for word in words:
+        _NAMESPACES[word][1]()
     if user:
         header, nothing = struct.pack("=Ii", 0x20080522, 0), bytes(24)  # version 3 of capabilities, of this process
         _checked(_libc().capset(header, nothing))
+
+
+def _mount_own_memory() -> None:
+    """Put an empty file system over ``/dev/shm``, which ends with the last process that sees it.
+
+    Folders that are there are seen in it: named memory is a file, and the temporary folder may be one of them.
+
+    Raises:
+        OSError: there is no such place, or nothing may be mounted.
+    """
+    before = os.open(SHARED_MEMORY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _mount("none", "/", flags=_MS_REC | _MS_SLAVE)  # nobody outside sees what is mounted here
+        _mount("tmpfs", SHARED_MEMORY, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=1777")
+        try:
+            with os.scandir(before) as entries:
+                for name in [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]:
+                    _bind(f"/proc/self/fd/{before}/{name}", f"{SHARED_MEMORY}/{name}")
+        except OSError:
+            _libc().umount2(SHARED_MEMORY.encode(), _MNT_DETACH)
+            raise
+    finally:
+        os.close(before)
+
+
+def _bind(folder: str, place: str) -> None:
+    """Let a folder be seen at a new place, unless it was removed meanwhile.
+
+    Raises:
+        OSError: that is not allowed.
+    """
+    os.mkdir(place)  # noqa: PTH102 - as text
+    try:
+        _mount(folder, place, flags=_MS_BIND | _MS_REC)
+    except FileNotFoundError:
+        os.rmdir(place)  # noqa: PTH106
+
+
+def _mount(source: str, place: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+    text = [os.fsencode(one) for one in (source, place, kind)]
+    _checked(_libc().mount(*text, ctypes.c_ulong(flags), os.fsencode(options)))
 
 
 def _raise_loopback() -> None:
@@ -176,6 +256,13 @@ def _raise_loopback() -> None:
         flags = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
         up = struct.unpack("16sh14x", flags)[1] | _IFF_UP
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", up))
+
+
+_NAMESPACES: dict[str, tuple[int, Callable[[], None]]] = {
+    "network": (_CLONE_NEWNET, _raise_loopback),
+    "memory": (_CLONE_NEWNS, _mount_own_memory),
+}
+"""The flag of each, and what has to be done in it."""
 
 
 def _succeeds_in_a_fork(function: Any) -> bool:

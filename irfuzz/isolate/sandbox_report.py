@@ -23,6 +23,7 @@ _HOLDS = {
     "network": "no network",
     "files": "files are read-only but for a scratch folder",
     "home": "an empty home",
+    "memory": "shared memory of their own",
 }
 _MEANS = {"namespace": "network namespace", "seccomp": "seccomp, no loopback either", "scratch": ""}
 
@@ -78,8 +79,8 @@ def what_holds(allowed: tuple[str, ...] = ()) -> dict[str, str]:
         allowed: words and paths that it leaves.
 
     Returns:
-        ``namespace`` or ``seccomp`` for ``network``, ``Landlock VERSION`` for ``files``, ``scratch`` for ``home``; what
-        does not hold is missing.
+        ``namespace`` or ``seccomp`` for ``network``, ``Landlock VERSION`` for ``files``, ``scratch`` for ``home``,
+        ``mount namespace`` for ``memory``; what does not hold is missing.
     """
     with ScratchFolder("sandbox") as scratch:
         command = [sys.executable, "-I", "-S", str(SCRIPT), str(scratch.path), *allowed]

@@ -66,6 +66,8 @@ class Zygote:
         self.sandbox: Any = _load("irfuzz_isolate_sandbox", _HERE + "/sandbox.py")
         self.parent = os.getppid()
         self.child: int | None = None
+        self.memory: str | None = None
+        self.kept: set[str] = set()
         self.wake, self.wake_write = os.pipe()
         for fd in (self.wake, self.wake_write):
             os.set_blocking(fd, False)
@@ -99,7 +101,8 @@ class Zygote:
         """Take from this process what no import needs, while there is one thread, and see what children may change."""
         folder, allowed = self.setup["scratch"], self.setup["allowed"]
         self.writable = self.sandbox.writable_for(folder, allowed)
-        self.sandbox.confine_zygote(folder, allowed)
+        holds = self.sandbox.confine_zygote(folder, allowed)
+        self.memory = self.sandbox.SHARED_MEMORY if "memory" in holds else None
 
     def imports(self) -> bool:
         """Import numpy, the preloaded modules and the handler; tell the parent what fails.
@@ -135,6 +138,8 @@ class Zygote:
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
         gc.collect()
+        if self.memory:
+            self.kept = set(os.listdir(self.memory))  # noqa: PTH208 - what imports have made there
         gc.freeze()  # keeps the collector of a child from touching, and so copying, all pages
         warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
         self.say(
@@ -178,7 +183,18 @@ class Zygote:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)  # its session outlives it where it had children
         left = self.linux.end_all_children(KILL_SECONDS)
+        self.clear_memory()
         self.say(op="died", pid=pid, status=status, peak=peak, killed=killed, left=left)
+
+    def clear_memory(self) -> None:
+        """Remove what children have left in shared memory, if it is this worker's own; none of them runs any more."""
+        for name in (set(os.listdir(self.memory)) - self.kept) if self.memory else ():  # noqa: PTH208
+            path = self.memory + "/" + name
+            with contextlib.suppress(OSError):
+                if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114 - as text
+                    self.removal.remove_folder(path)
+                else:
+                    os.unlink(path)  # noqa: PTH108
 
     def obey(self) -> None:
         """Carry out one command of the parent: ``fork`` or ``kill``. A closed socket is the command to leave."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu
+from irfuzz.execute.cuda_detection import PROVIDER, reasons, why_no_cuda, why_no_gpu, why_no_tensorrt
 
 pytestmark = pytest.mark.unit
 
@@ -73,6 +73,45 @@ def test_the_user_may_hide_it(visible: str, hidden: bool, tmp_path: Path) -> Non
 )  # fmt: skip
 def test_builds(component: str, installed: dict[str, str], expected: str) -> None:
     assert why_no_cuda(component, installed.get) == expected
+
+
+def tensorrt(
+    tmp_path: Path, *, built_for: bytes = b"\0libnvinfer.so.10\0", listed: str = "", cached: bytes = b""
+) -> str:
+    """What is said of a package of onnxruntime whose provider holds these bytes."""
+    package, cache, usual = tmp_path / "onnxruntime", tmp_path / "ld.so.cache", tmp_path / "lib"
+    (package / "capi").mkdir(parents=True, exist_ok=True)
+    (package / "capi" / PROVIDER).write_bytes(b"ELF" + built_for)
+    cache.write_bytes(cached)
+    usual.mkdir(exist_ok=True)
+    return why_no_tensorrt(package, {"LD_LIBRARY_PATH": listed}, cache, [usual])
+
+
+LACKING = (
+    "libnvinfer.so.10 of TensorRT is not where the loader looks; pip install tensorrt-cu12 or tensorrt-cu13, "
+    "and name its folder tensorrt_libs in LD_LIBRARY_PATH"
+)
+
+
+def test_tensorrt_without_its_libraries(tmp_path: Path) -> None:
+    assert tensorrt(tmp_path) == LACKING
+    assert tensorrt(tmp_path, cached=b"ld.so-1.7.0\0libnvinfer.so.8\0libnvinfer.so.101\0") == LACKING
+    (tmp_path / "lib" / "libnvinfer.so.8").touch()
+    assert tensorrt(tmp_path, listed=f"{tmp_path}/none::{tmp_path}/lib") == LACKING
+    assert tensorrt(tmp_path, built_for=b"").startswith("libnvinfer.so of TensorRT")
+
+
+@pytest.mark.parametrize("place", ["lib", "onnxruntime/capi", "listed", "cache"])
+def test_tensorrt_whose_libraries_are_found(tmp_path: Path, place: str) -> None:
+    if place != "cache":
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        (tmp_path / place / "libnvinfer.so.10").touch()
+    cached = b"ld.so-1.7.0\0libnvinfer.so.10\0" if place == "cache" else b""
+    assert tensorrt(tmp_path, listed=f"{tmp_path}/none:{tmp_path}/listed", cached=cached) == ""
+
+
+def test_a_build_without_tensorrt_is_left_to_the_worker(tmp_path: Path) -> None:
+    assert why_no_tensorrt(tmp_path, {}, tmp_path / "cache", []) == ""
 
 
 def test_several_reasons_are_one_line() -> None:

@@ -148,3 +148,14 @@ def test_devices_are_used_only_where_named(monkeypatch: pytest.MonkeyPatch) -> N
     assert names("*@tensorrt") == ["onnxruntime:all@tensorrt"]
     assert target_table.resolve(["onnxruntime:all@tensorrt"])[0].slow
     assert all(t.device == "cpu" for t in target_table.resolve(None))
+
+
+def test_tensorrt_is_skipped_where_only_its_libraries_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "why_no_gpu", lambda: "")
+    monkeypatch.setattr(adapter, "why_no_cuda", lambda component: "")
+    monkeypatch.setattr(adapter, "why_no_tensorrt", lambda package: f"no libraries for {package.name}")
+    reasons = {a.target.name: a.why_not for a in target_table.describe()}
+    assert reasons["onnxruntime:all@tensorrt"] == "no libraries for onnxruntime"
+    assert reasons["onnxruntime:all@cuda"] == ""
+    with pytest.raises(UsageError, match="no libraries for onnxruntime"):
+        names("onnxruntime:all@tensorrt")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,13 @@ files_are_kept = pytest.mark.skipif("files" not in HERE, reason="this kernel has
 network_is_kept = pytest.mark.skipif(
     "network" not in HERE, reason="this kernel allows neither a network namespace nor a seccomp filter"
 )
+memory_is_kept = pytest.mark.skipif("memory" not in HERE, reason="this machine lets nobody mount an own /dev/shm")
+SHARED = Path(sandbox.SHARED_MEMORY)
+
+
+def within(folder: Path) -> set[str]:
+    """Names in a folder."""
+    return {path.name for path in folder.iterdir()}
 
 
 def worker(*allowed: str) -> Worker:
@@ -151,7 +160,7 @@ def test_a_gpu_is_known_by_its_devices(names: list[str], expected: bool, tmp_pat
     assert sandbox._has_gpu(found) is expected
 
 
-@pytest.mark.skipif(int(HERE.get("files", " 0").split()[1]) < 6, reason="this kernel's Landlock keeps no signals")
+@pytest.mark.skipif(int(HERE.get("files", "none 0").split()[1]) < 6, reason="this kernel's Landlock keeps no signals")
 def test_other_processes_get_no_signal(kept: Worker) -> None:
     with subprocess.Popen(["sleep", "60"]) as other:
         assert kept.call({"do": "kill", "pid": other.pid}).response["type"] == "PermissionError"
@@ -180,6 +189,70 @@ def test_the_user_may_leave_all_workers_what_they_want(
         assert one.call({"do": "write", "path": str(tmp_path / "y")}).response == {"did": None}
 
 
+@pytest.fixture
+def of_others() -> Iterator[Path]:
+    """Shared memory that somebody else has, and a folder there with a file in it."""
+    with (
+        tempfile.NamedTemporaryFile(prefix="sem.mp-", dir=SHARED) as file,
+        tempfile.TemporaryDirectory(dir=SHARED) as it,
+    ):
+        (Path(it) / "file").write_text("theirs")
+        yield Path(file.name)
+        assert Path(file.name).exists()
+        assert (Path(it) / "file").read_text() == "theirs"
+
+
+@memory_is_kept
+def test_what_a_component_leaves_in_shared_memory_goes_with_its_process(of_others: Path) -> None:
+    before = within(SHARED)
+    folders = sorted(path.name for path in SHARED.iterdir() if path.is_dir())
+    with worker() as one:
+        left = one.call({"do": "leave_memory", "dies": False}).response["did"]
+        assert len(set(left) - set(folders)) == 7  # four semaphores, a segment, a folder and a link
+        assert one.call({"do": "memory"}).response["did"] == left  # the same process
+        assert one.call({"do": "memory"}, fresh=True).response["did"] == folders
+        assert one.call({"do": "leave_memory", "dies": True}).exit == "crash"
+        assert one.call({"do": "memory"}).response["did"] == folders
+    assert within(SHARED) == before
+
+
+@memory_is_kept
+def test_shared_memory_ends_with_a_zygote_that_is_killed(of_others: Path) -> None:
+    before = within(SHARED)
+    with worker() as one:
+        one.call({"do": "leave_memory", "dies": False})
+        assert one._zygote is not None
+        os.kill(one._zygote.pid, signal.SIGKILL)
+    assert within(SHARED) == before
+
+
+@memory_is_kept
+def test_what_an_import_made_in_shared_memory_stays(tmp_path: Path) -> None:
+    handler = tmp_path / "handler.py"
+    handler.write_text(f"{HANDLER.read_text()}\nPath('{SHARED}/irfuzz-test').touch()\n")
+    with Worker(WorkerSpec("trespasser", handler), Limits(seconds=20)) as one:
+        for _ in range(2):
+            assert "irfuzz-test" in one.call({"do": "memory"}, fresh=True).response["did"]
+    assert not (SHARED / "irfuzz-test").exists()
+
+
+@memory_is_kept
+def test_the_temporary_folder_may_be_in_shared_memory(monkeypatch: pytest.MonkeyPatch, of_others: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=SHARED) as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        with worker() as one:
+            assert one.call({"do": "move_within"}).response == {"did": "x"}
+        assert within(Path(folder)) == set()
+
+
+@memory_is_kept
+@pytest.mark.parametrize("allowed", ["files", "/dev/shm", "/dev"])
+def test_who_needs_the_machines_shared_memory_has_it(allowed: str, of_others: Path) -> None:
+    with worker(allowed) as one:
+        assert of_others.name in one.call({"do": "memory"}).response["did"]
+    assert of_others.exists()
+
+
 @pytest.mark.unit
 def test_words_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRFUZZ_ALLOW", "")
@@ -202,6 +275,14 @@ def test_words_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
             "",
             (
                 "workers: an empty home, no network (network namespace), "
+                "files are read-only but for a scratch folder (Landlock 7)"
+            ),
+        ),
+        (
+            {"home": "scratch", "network": "namespace", "memory": "mount namespace", "files": "Landlock 7"},
+            "",
+            (
+                "workers: an empty home, no network (network namespace), shared memory of their own (mount namespace), "
                 "files are read-only but for a scratch folder (Landlock 7)"
             ),
         ),
@@ -261,12 +342,13 @@ print(sandbox._succeeds_in_a_fork(sandbox._enter_namespaces))
 if sandbox._succeeds_in_a_fork(sandbox._enter_namespaces):
     before = os.getuid(), os.getgid()
     sandbox._enter_namespaces()
-    print((os.getuid(), os.getgid()) == before, os.listdir("/sys/class/net") and [n for _, n in socket.if_nameindex()])
+    print((os.getuid(), os.getgid()) == before, [n for _, n in socket.if_nameindex()])
+    print([entry.name for entry in os.scandir("/dev/shm") if not entry.is_dir()])
 """
     said = tried(code).splitlines()
     if said[0] == "False":
         pytest.skip("no user namespace can be made here")
-    assert said[1] == "True ['lo']"
+    assert said[1:] == ["True ['lo']", "[]"]
 
 
 def test_it_goes_on_where_the_kernel_has_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 
 from irfuzz.execute.adapters import tensor_packing
 from irfuzz.execute.adapters.mapped_weights import MappedModel
-from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu
+from irfuzz.execute.cuda_detection import reasons, why_no_cuda, why_no_gpu, why_no_tensorrt
 from irfuzz.execute.run_types import Target, Value
 
 if TYPE_CHECKING:
@@ -204,11 +204,15 @@ class ModelAdapter:
         """
         on_gpu = target.device != "cpu"
         absent = ""
-        if importlib.util.find_spec(self.package) is None:
+        package = importlib.util.find_spec(self.package)
+        if package is None:
             absent = f"{self.package} is not installed; pip install {self.distributions[-1 if on_gpu else 0]}"
         if not on_gpu:
             return absent
-        return reasons(why_no_gpu(), absent or why_no_cuda(self.component))
+        absent = absent or why_no_cuda(self.component)
+        if not absent and target.device == "tensorrt" and package is not None and package.origin is not None:
+            absent = why_no_tensorrt(Path(package.origin).parent)
+        return reasons(why_no_gpu(), absent)
 
     def describe(self) -> Request:
         """Ask for version and devices, and with trivial models for the newest opset and IR version that it takes."""

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -109,3 +110,21 @@ def do_move_within(request):
 
 def do_read(request):
     return Path(request["path"]).read_text()
+
+
+def do_leave_memory(request):
+    """As a pool of processes does that is killed: named semaphores and memory, and no process that removes them."""
+    tracker = "import multiprocessing.resource_tracker as t; t.register = lambda *_: None"
+    code = f"{tracker}\nimport multiprocessing as m, os, signal; p = m.get_context('spawn'); q = p.Queue(), p.Lock()\n"
+    code += "from multiprocessing.shared_memory import SharedMemory as S; s = S(create=True, size=64)\n"
+    subprocess.run([sys.executable, "-c", code + "os.kill(os.getpid(), signal.SIGKILL)"], check=False)
+    Path("/dev/shm/left/within").mkdir(parents=True)
+    Path("/dev/shm/link").symlink_to("/dev")
+    names = do_memory(request)
+    if request["dies"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return names
+
+
+def do_memory(request):
+    return sorted(path.name for path in Path("/dev/shm").iterdir())

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-os.environ.update({"DEV": "CPU", "CACHELEVEL": "0"})  # before it is imported; no file of kernels outlives the process
+# Before it is imported: no file of kernels outlives the process, and no pool of others compiles them, whose six named
+# semaphores would outlive it where it is killed.
+os.environ.update({"DEV": "CPU", "CACHELEVEL": "0", "PARALLEL": "0"})
 
 import numpy as np
 from tinygrad.nn.onnx import OnnxRunner

@@ -1,0 +1,30 @@
+"""tract 0.23.9: Softplus of numbers from 89 on is infinite
+
+Seen with tract 0.23.9; needs numpy, onnx, tract. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+Expected: Softplus-1: "y = ln(exp(x) + 1), is applied to the tensor elementwise": 100 for 100, well within single precision.
+  https://onnx.ai/onnx/operators/onnx__Softplus.html
+"""
+import os, sys, tempfile
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import tract
+inputs = {'x': np.array([100, 0], 'float32')}
+model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x) => (float[2] y)
+{
+   y = Softplus (x)
+}
+""")
+def run():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.onnx")
+        onnx.save(model, path)
+        runnable = tract.onnx().load(path).into_model().into_runnable()
+    return runnable.run(list(inputs.values()))[0].to_numpy()
+got, expected = run(), np.array([100, 0.6931472], 'float32')
+print("expected", expected.shape, expected.tolist(), "got", got.shape, got.tolist())
+shows = got.shape != expected.shape or not np.allclose(got, expected, rtol=1e-4, atol=1e-6)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
