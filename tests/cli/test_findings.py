@@ -89,6 +89,14 @@ def test_pages_know_the_baseline_of_the_project(
         assert "irfuzz.toml: [fuzz]: baseline: baseline.json: not JSON" in capsys.readouterr().err
 
 
+def test_a_campaign_without_findings_has_nothing_to_bisect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "findings").mkdir()
+    assert main(["findings", "bisect", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "no confirmed finding there, so nothing was asked\n"
+    assert main(["findings", "bisect", str(tmp_path), "--json"]) == 0
+    assert capsys.readouterr().out == "[]\n"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

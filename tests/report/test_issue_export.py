@@ -15,9 +15,11 @@ import pytest
 
 from irfuzz.cli.main import main
 from irfuzz.errors import UsageError
-from irfuzz.findings.finding import Finding, KnownIssue, VersionAnswer
+from irfuzz.findings.finding import Finding, KnownIssue, TargetRun, VersionAnswer
 from irfuzz.report.finding_folder_writer import write_bundle, write_shown
 from irfuzz.report.upstream_issues.issue_export import issue_of
+from irfuzz.report.upstream_issues.issue_facts import facts_of
+from irfuzz.report.upstream_issues.issue_trackers import tracker_of
 from irfuzz.store.database import Status
 from tests.report.conftest import parse
 
@@ -64,6 +66,19 @@ def test_an_issue_has_every_fact_in_the_form_of_its_tracker(shown: tuple[Path, F
     ):
         assert told in issue.body, told
     assert f"```python\n{issue.script.rstrip()}\n```" in issue.body
+
+
+@pytest.mark.backend
+def test_of_a_class_of_ones_own_there_are_neither_releases_nor_known_issues(shown: tuple[Path, Finding]) -> None:
+    found = shown[1]
+    verdict = replace(found.verdict, target="mine.py:Converter")
+    run = TargetRun(verdict.target, verdict.target, {"class": verdict.target}, version="3.1")
+    facts = facts_of(replace(found, verdict=verdict, shown=(), known=(), runs=(run,)), "", tracker_of(verdict.target))
+    assert facts["versions"] == "Ran with mine.py:Converter 3.1."
+    assert facts["searched"] == "irfuzz lists no known issues of mine.py."
+    asked = facts_of(replace(found, shown=(), known=()), "", tracker_of(found.verdict.target))
+    assert asked["versions"].endswith("\nOther versions were not asked (`irfuzz findings bisect` does).")
+    assert "known issues of onnxruntime that irfuzz lists: none explains it." in asked["searched"]
 
 
 @pytest.mark.backend

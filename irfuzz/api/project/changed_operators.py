@@ -13,20 +13,19 @@ _FILE = re.compile(r"^\+\+\+ b/(.*)$")
 _LINE = re.compile(r"^(?:@@[^@]*@@(?P<around>.*)|[-+](?P<text>.*))$")
 _DEFINED = re.compile(r"\b(?:def|fn|void|auto|class|struct)\s+(\w+)")
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//).*")
-_QUOTED = re.compile(r"(?<=[\"'])\w+(?=[\"'])|(?<=\w\.|::)\w+")
+_NAME = re.compile(r"(?<=[\"'])\w+(?=[\"'])|(?<=\w\.|::)\w+|\b\w+\b(?! [a-z])")
+"""A word in quotes or behind a dot, or one that no sentence goes on from (``Add it``)."""
+
 _PARTS = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z][a-z0-9]*|[a-z0-9]+")
 
 _PROSE = ("*.md", "*.rst", "*.txt", "*.json", "*.toml", "*.yml", "*.yaml", "*.lock")
 """Files that say nothing of the code, though words in them are names of operators; a baseline is one."""
 
-_ENGLISH = frozenset({"Add", "And", "If", "Mean", "Not", "Or", "Where"})
-"""Operators that sentences begin with."""
-
 
 def changed_operators(folder: Path, since: str) -> tuple[str, ...]:
     """Operators of ONNX's that the changes since a commit name, sorted.
 
-    A name counts if it stands by itself (``"MaxPool"``; ``If`` and the like, which sentences begin with, only in quotes
+    A name counts if it stands by itself (``"MaxPool"``; with a sentence behind it, as ``Add it``, only in quotes
     or behind a dot), and in names of files, functions and classes, in any spelling (``convert_max_pool``,
     ``MaxPoolConverter``), those that a change stands in included. Comments, text and tables of settings do not count.
 
@@ -64,8 +63,7 @@ def operators_in_diff(diff: str) -> tuple[str, ...]:
             found |= _in_names([Path(file[1]).stem], spelt)
         elif changed is not None and not line.startswith(("--- ", "+++ ")):
             text = _COMMENT.sub("", changed["around"] or changed["text"] or "")
-            found |= (spec_names - _ENGLISH) & {*re.findall(r"\w+", text)}
-            found |= _ENGLISH & {*_QUOTED.findall(text)}
+            found |= spec_names & {*_NAME.findall(text)}
             found |= _in_names(_DEFINED.findall(text), spelt)
     return tuple(sorted(found))
 

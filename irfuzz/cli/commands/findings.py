@@ -166,6 +166,8 @@ def _bisect(args: argparse.Namespace) -> int:
         rows = [json.loads(about_with_versions("{}", f)) for f in found]
         print(json.dumps([{"title": f.title, **{k: r[k] for k in keys}} for f, r in zip(found, rows, strict=True)]))
         return 0
+    if not found:
+        print("no confirmed finding there, so nothing was asked")
     for finding in found:
         print(printable(f"{finding.title}\n  {where_text(finding) or 'in one version only'}"))
     return 0

@@ -89,15 +89,18 @@ def _expectation(finding: Finding) -> str:
 def _versions(finding: Finding) -> str:
     ran = dict.fromkeys(f"{r.component} {r.version}".strip() for r in finding.runs if r.version)
     where = where_text(finding)
-    told = f"{where}." if where else "Other versions were not asked (`irfuzz findings bisect` does)."
-    return f"Ran with {escape(', '.join(ran))}.\n{escape(told) if where else told}"
+    own = any("class" in r.options for r in finding.runs if r.name == finding.verdict.target)
+    unasked = "" if own else "\nOther versions were not asked (`irfuzz findings bisect` does)."
+    return f"Ran with {escape(', '.join(ran))}." + (f"\n{escape(where)}." if where else unasked)
 
 
 def _searched(finding: Finding, tracker: IssueTracker) -> str:
     """Which known issues were gone through, and a link that searches the tracker, which nothing here has asked."""
     rules = Counter(rule.component for rule in shipped())[finding.component]
     lines = [f"Looked for among the {rules} known issues of {escape(finding.component)} that irfuzz lists: "]
-    if finding.known:
+    if not rules and not finding.known:
+        lines = [f"irfuzz lists no known issues of {escape(finding.component)}."]
+    elif finding.known:
         told = [f"{k.id}, {escape(k.title)}" + (f" ({k.link})" if k.link else "") for k in finding.known]
         lines[0] += f"**likely known**: {'; '.join(told)}."
     else:
