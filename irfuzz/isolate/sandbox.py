@@ -95,7 +95,10 @@ def confine_zygote(folder: str, allowed: Sequence[str]) -> dict[str, str]:
     holds = {}
     if "home" not in allowed:
         holds["home"] = _own_home(folder, _paths(allowed))
-    own = [*(["network"] if "network" not in allowed else []), *(["memory"] if _keeps_own_memory(allowed) else [])]
+    own = [
+        *(["network"] if "network" not in allowed else []),
+        *(["memory"] if _keeps_own_memory(folder, allowed) else []),
+    ]
     entered = _own_namespaces(own)
     if "network" in own:
         holds["network"] = "namespace" if "network" in entered else "seccomp" if _refuse_internet_sockets() else ""
@@ -153,10 +156,15 @@ def _own_home(folder: str, kept: Iterable[Path]) -> str:
 # ---- network and shared memory --------------------------------------------------------------
 
 
-def _keeps_own_memory(allowed: Sequence[str]) -> bool:
-    """Whether a process that is left this much has shared memory of its own: not if ``/dev/shm`` is left to it."""
+def _keeps_own_memory(folder: str, allowed: Sequence[str]) -> bool:
+    """Whether a process with a folder that is left this much has shared memory of its own.
+
+    Not if ``/dev/shm`` is left to it, nor if that is the temporary folder, in which others make folders for it later.
+    """
     place = Path(SHARED_MEMORY)
-    return "files" not in allowed and not any(path in (place, *place.parents) for path in _paths(allowed, caches=()))
+    if "files" in allowed or Path(folder).parent == place:
+        return False
+    return not any(path in (place, *place.parents) for path in _paths(allowed, caches=()))
 
 
 def _own_namespaces(words: Sequence[str]) -> list[str]:

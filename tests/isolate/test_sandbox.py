@@ -245,6 +245,23 @@ def test_the_temporary_folder_may_be_in_shared_memory(monkeypatch: pytest.Monkey
         assert within(Path(folder)) == set()
 
 
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("folder", "allowed", "own"),
+    [
+        ("/tmp/irfuzz-1", [], True),
+        ("/tmp/irfuzz-1", ["home", "network", "/dev/shm/data", "/devices"], True),
+        ("/tmp/irfuzz-1", ["files"], False),
+        ("/tmp/irfuzz-1", ["/dev/shm"], False),
+        ("/tmp/irfuzz-1", ["/"], False),
+        ("/dev/shm/irfuzz-1", [], False),  # others make folders there later, such as those of large weights
+        ("/dev/shm/mine/irfuzz-1", [], True),
+    ],
+)
+def test_who_has_shared_memory_of_its_own(folder: str, allowed: list[str], own: bool) -> None:
+    assert sandbox._keeps_own_memory(folder, allowed) is own
+
+
 @memory_is_kept
 @pytest.mark.parametrize("allowed", ["files", "/dev/shm", "/dev"])
 def test_who_needs_the_machines_shared_memory_has_it(allowed: str, of_others: Path) -> None:
