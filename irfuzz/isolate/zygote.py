@@ -188,7 +188,9 @@ class Zygote:
 
     def clear_memory(self) -> None:
         """Remove what children have left in shared memory, if it is this worker's own; none of them runs any more."""
-        for name in (set(os.listdir(self.memory)) - self.kept) if self.memory else ():  # noqa: PTH208
+        if self.memory is None:
+            return
+        for name in set(os.listdir(self.memory)) - self.kept:  # noqa: PTH208
             path = self.memory + "/" + name
             with contextlib.suppress(OSError):
                 if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114 - as text
