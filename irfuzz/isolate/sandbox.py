@@ -180,7 +180,7 @@ def _own_namespaces(words: Sequence[str]) -> list[str]:
     rest = [word for word in words if word not in entered]
     # A user namespace without a user in it is of no use, and there is no way back: another process tries it first. One
     # who administers the machine has rights to lose there, which shared memory alone is not worth.
-    tries = [rest, ["network"]] if "network" in rest else [rest] if rest and os.geteuid() else []
+    tries: list[list[str]] = [rest, ["network"]] if "network" in rest else [rest] if rest and os.geteuid() else []
     for some in tries:
         if _succeeds_in_a_fork(functools.partial(_enter_namespaces, some)):
             _enter_namespaces(some)
