@@ -22,7 +22,7 @@ TARGETS = ("reference", planted("Faithful"), planted("WrongNumbers"))
 
 def ran(out: Path, tiny: Path) -> Job:
     """A job that has run; its first program is the seed, on which one target adds one to the output."""
-    with Campaign(out, Config(seed=3, jobs=1, targets=TARGETS, reduce=0.5)) as campaign:
+    with Campaign(out, Config(seed=3, jobs=1, targets=TARGETS, reduce=5.0)) as campaign:
         campaign.add_seed(tiny.name, Program.from_bytes(tiny.read_bytes()))
         campaign.database.set(STOP_AT, str(PROGRAMS))
     job = Job(out, 0, "differential")

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def test_what_the_extra_brings_is_told_apart(monkeypatch: pytest.MonkeyPatch) ->
     there = gpu_variants.GPU_SOURCE[0].__class__._not_installed
     monkeypatch.setattr(
         "irfuzz.execute.adapters.generated_source.importlib.util.find_spec",
-        lambda name: None if name in frameworks else object(),
+        lambda name: None if name in frameworks else ModuleSpec(name, None),
     )
     assert there(gpu_variants.GPU_SOURCE[0]) == "torch is not installed; pip install torch"
     reasons = {name: a.why_not for name, a in known().items()}
