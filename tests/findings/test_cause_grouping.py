@@ -124,6 +124,10 @@ def test_who_misreads_an_attribute_runs_what_breaks_its_rule() -> None:
         assert not _explains((wrong, plain), (broken, odd)), "it is wrong without the attribute"
         assert not _explains((wrong, odd), (replace(broken, rule="rank(X) >= 1"), odd)), "a rule of something else"
     assert not _explains((KERNEL, _program("y = LogSoftmax <axis = 1> (x)")), (broken, odd))
+    beside = _program("a = Relu (x) b = Softmax <axis = 1> (a) y = Concat <axis = 0> (b, b)")
+    assert _explains((KERNEL, odd), (broken, beside)), "others have no part in it"
+    assert _explains((replace(broken, rule="axis < len(S)"), odd), (broken, beside)), "it looks at neither end"
+    assert not _explains((replace(broken, operator="Concat"), beside), (broken, beside))
 
 
 def test_what_could_not_be_made_small_is_of_the_cause_that_it_has_in_it() -> None:

@@ -82,8 +82,13 @@ class Cause:
             needs: conditions without which the fault does not show.
             settled: all nodes were removed that have no part in it.
         """
-        rule = verdict.rule if verdict.symptom is Symptom.LENIENCY else ""
+        lenient = verdict.symptom is Symptom.LENIENCY
+        rule = verdict.rule if lenient else ""
         told = verdict.symptom in BY_MESSAGE
+        operators, attributes = operators_of(verdict, program), odd_attributes(verdict, program)
+        if lenient:  # others have no part in it, though the program is not always made smaller than them
+            operators = [verdict.operator]
+            attributes = [name for name in attributes if name.startswith(f"{verdict.operator}.")]
         return cls(
             target=verdict.target.partition(":")[0] if verdict.passes else verdict.target,
             symptom=verdict.symptom,
@@ -91,8 +96,8 @@ class Cause:
             passes=bool(verdict.passes),
             words=normalise_message(verdict.message, names_of(program)) if told else rule,
             kinds=relation_of(verdict),
-            operators=tuple(operators_of(verdict, program)),
-            attributes=tuple(odd_attributes(verdict, program)),
+            operators=tuple(operators),
+            attributes=tuple(attributes),
             floats=tuple(floats_of(verdict, program)),
             empty=sees_empty(verdict, program),
             needs=tuple(needs),
