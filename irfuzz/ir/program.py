@@ -462,8 +462,8 @@ class Program(ProgramView):
         """Infer the whole main graph from its declared inputs; call it after ``model`` was changed by hand.
 
         Args:
-            recorded: of a program that breaks a rule on purpose, what ``recorded_facts`` gave: where nothing can be
-                inferred, or something else than was recorded, that is taken. ``None`` or nothing for any other.
+            recorded: of a program that breaks a rule on purpose, the facts by name that outputs of its nodes had before
+                it did; they are believed if nothing can be inferred or something else is. Empty for any other.
 
         Raises:
             InvalidProgram: a node is ill-typed, or a declaration contradicts what is computed.

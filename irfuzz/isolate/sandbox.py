@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - it is no temporary folder
-"""Where named semaphores and shared memory lie; what a killed process leaves there stays until somebody removes it."""
+"""The folder of named semaphores and shared memory; what a killed process leaves there stays until it is removed."""
 
 WORDS = ("network", "files", "home")
 """What may be given back by name; anything else that is given back is a path that may be changed."""
@@ -176,7 +176,7 @@ def _own_namespaces(words: Sequence[str]) -> list[str]:
     Returns:
         Those that hold: all, if the machine allows it.
     """
-    entered = [word for word in words if _succeeds(word)]  # the user may administer the machine
+    entered = [word for word in words if _entered(word)]  # the user may administer the machine
     rest = [word for word in words if word not in entered]
     # A user namespace without a user in it is of no use, and there is no way back: another process tries it first. One
     # who administers the machine has rights to lose there, which shared memory alone is not worth.
@@ -188,8 +188,8 @@ def _own_namespaces(words: Sequence[str]) -> list[str]:
     return entered
 
 
-def _succeeds(word: str) -> bool:
-    """Whether this process could enter a namespace with the rights that it has; it is there then."""
+def _entered(word: str) -> bool:
+    """Enter a namespace with the rights that this process has; false if they do not suffice."""
     flag, prepare = _NAMESPACES[word]
     try:
         _checked(_libc().unshare(flag))
@@ -199,7 +199,7 @@ def _succeeds(word: str) -> bool:
     return True
 
 
-def _enter_namespaces(words: Sequence[str] = ("network", "memory")) -> None:
+def _enter_namespaces(words: Sequence[str]) -> None:
     """Enter a user namespace, in which everybody may make others, as the same user without more rights.
 
     Raises:

@@ -355,10 +355,11 @@ print(socket.socketpair()[0].family.name, os.fork() >= 0)
 
 def test_an_ordinary_user_gets_a_namespace_and_stays_who_it_is() -> None:
     code = """
-print(sandbox._succeeds_in_a_fork(sandbox._enter_namespaces))
-if sandbox._succeeds_in_a_fork(sandbox._enter_namespaces):
+enter = lambda: sandbox._enter_namespaces(["network", "memory"])
+print(sandbox._succeeds_in_a_fork(enter))
+if sandbox._succeeds_in_a_fork(enter):
     before = os.getuid(), os.getgid()
-    sandbox._enter_namespaces()
+    enter()
     print((os.getuid(), os.getgid()) == before, [n for _, n in socket.if_nameindex()])
     print([entry.name for entry in os.scandir("/dev/shm") if not entry.is_dir()])
 """

@@ -11,13 +11,12 @@ import onnxsim
 STAGES = ("constant_folding", "shape_inference")
 """What can be left out beside single optimisers."""
 
+TINY = '<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float[1] y) { y = Neg (x) }'
+
 
 def version() -> str:
     """Of the installed onnxsim."""
     return str(onnxsim.__version__)
-
-
-TINY = '<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float[1] y) { y = Neg (x) }'
 
 
 def passes() -> list[str]:
