@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,33 +72,25 @@ def inline_commands(page: Path) -> list[str]:
     return [code for code in re.findall(r"`(irfuzz [a-z][^`\n]*)`", prose) if "..." not in code]
 
 
+MAIN = "import sys; from irfuzz.cli.main import main; sys.exit(main())"
+QUIETLY: dict[str, Any] = {
+    "capture_output": True,
+    "text": True,
+    "stdin": subprocess.DEVNULL,
+    "env": {**os.environ, "PYTHONPATH": str(Path(irfuzz.__file__).parents[1])},
+    "timeout": 240,
+}
+
+
 def start(words: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
     """The ``irfuzz`` script, with the irfuzz that is tested."""
-    code = "import sys; from irfuzz.cli.main import main; sys.exit(main())"
-    return subprocess.run(
-        [sys.executable, "-P", "-c", code, *words],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(Path(irfuzz.__file__).parents[1])},
-        timeout=240,
-        check=False,
-    )
+    return subprocess.run([sys.executable, "-P", "-c", MAIN, *words], cwd=cwd, check=False, **QUIETLY)
 
 
-def redirected(command: str, words: list[str], cwd: Path) -> None:
-    """Run a command as a shell does that reads from one file and writes to another, of bytes; it has to write some."""
-    code = "import sys; from irfuzz.cli.main import main; sys.exit(main())"
-    source, sink = (cwd / words[words.index(sign) + 1] for sign in "<>")
-    with source.open("rb") as given, sink.open("wb") as taken:
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", code, *words[: words.index("<")]],
-            cwd=cwd, stdin=given, stdout=taken, stderr=subprocess.PIPE, timeout=240, check=False,
-            env={**os.environ, "PYTHONPATH": str(Path(irfuzz.__file__).parents[1])},
-        )  # fmt: skip
-    assert done.returncode == 0, f"{command}\n{done.stderr.decode()}"
-    assert sink.stat().st_size, f"{command} writes nothing"
+def redirected(words: list[str], files: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The same with what a shell does about its files: ``< given > taken 2>&1``."""
+    command = shlex.join([sys.executable, "-P", "-c", MAIN, *words])
+    return subprocess.run(["sh", "-c", f"{command} {files}"], cwd=cwd, check=False, **QUIETLY)
 
 
 def shortened(words: list[str]) -> list[str]:
@@ -148,15 +141,15 @@ def test_commands_run(page: Path, folder: Path, tmp_path: Path) -> None:
     if any(command.startswith("irfuzz init") for command in commands(page)):  # its irfuzz.toml is for this page alone
         folder = shutil.copytree(folder, tmp_path / "project")
     for command in commands(page):
-        words = shortened(shlex.split(command, comments=True)[1:])
-        if "<" in words or ">" in words:
-            redirected(command, words, folder)
-            continue
-        result = start(words, folder)
+        alone = command.partition(" || ")[0]  # what comes after a failure would hide its exit code
+        typed, files = re.fullmatch(r"(.*?)( [<>] .*)?", alone).groups()
+        words = shortened(shlex.split(typed, comments=True)[1:])
+        result = redirected(words, files, folder) if files else start(words, folder)
         allowed = (0, 1) if words[0] == "fuzz" else (0,)
         assert result.returncode in allowed, f"{command}\nexit {result.returncode}\n{result.stdout}\n{result.stderr}"
         assert "Traceback" not in result.stderr, command
-        assert result.stdout.strip(), f"{command} says nothing"
+        says = (folder / re.search(r" > (\S+)", files)[1]).read_bytes() if files else result.stdout
+        assert says.strip(), f"{command} says nothing"
 
 
 @pytest.mark.backend
