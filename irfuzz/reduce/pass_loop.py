@@ -76,9 +76,10 @@ def reduce_case(
     """The smallest case found within the budget; the given one if no smaller one fails.
 
     Args:
-        program: the failing program; it stays as it is.
+        program: the failing program; it stays as it is. What is invalid on purpose stays so.
         inputs: by name.
-        still: tells whether a candidate still shows the fault; it is only given valid programs.
+        still: tells whether a candidate still shows the fault; it is only given programs that are as valid as the
+            first: those that break the same rules of ONNX, of the same nodes, as a rule none.
         values_of: gives inner values, so that a program can be cut in the middle.
         seconds: wall time.
         tries: most calls of ``still``.

@@ -77,7 +77,7 @@ class Session:
     """One reduction under way.
 
     Args:
-        program: the failing program.
+        program: the failing program. The rules that it breaks on purpose every candidate breaks, too, and no others.
         inputs: what it fails on.
         still: the predicate; it runs real targets. With several ``jobs`` it is called from as many threads.
         values_of: gives inner values, for cutting a program in the middle.
@@ -106,6 +106,7 @@ class Session:
         on_try: OnTry | None = None,
     ) -> None:
         _declare_outputs(program)
+        self._broken = {*map(str, verify(program))}
         self.program = program
         self.inputs = dict(inputs)
         self.tries = 0
@@ -188,7 +189,7 @@ class Session:
             again.extendleft(reversed([change for change, _ in batch[kept + 1 :]]))
 
     def attempt(self, program: Program, inputs: Mapping[str, Value]) -> bool:
-        """Keep a candidate if it is a valid program and still fails; one that was tried before is not tried again.
+        """Keep a candidate if it is as valid as the first program and still fails; nothing is tried twice.
 
         Args:
             program: the whole candidate; it is not copied.
@@ -212,12 +213,14 @@ class Session:
         return self._candidate(candidate, {**self.inputs, **inputs})
 
     def _candidate(self, program: Program, inputs: Mapping[str, Value]) -> _Candidate | None:
-        """A candidate, if it is a valid program that was not tried yet."""
+        """A candidate, if it breaks no more and no fewer rules than the first program and was not tried yet."""
         if not len(program.graph) and len(self.program.graph):
             return None  # without a node there is no operator to look at
         names = [v.name or "" for v in program.graph.inputs]
         needed = [name for name in names if name not in program.graph.initializers]
-        if not program.graph.outputs or any(name not in inputs for name in needed) or verify(program):
+        if not program.graph.outputs or any(name not in inputs for name in needed):
+            return None
+        if {*map(str, verify(program))} != self._broken:
             return None
         _declare_outputs(program)
         if _of_no_rank(program) and not _of_no_rank(self.program):

@@ -127,6 +127,7 @@ def test_who_misreads_an_attribute_runs_what_breaks_its_rule() -> None:
     beside = _program("a = Relu (x) b = Softmax <axis = 1> (a) y = Concat <axis = 0> (b, b)")
     assert _explains((KERNEL, odd), (broken, beside)), "others have no part in it"
     assert _explains((replace(broken, rule="axis < len(S)"), odd), (broken, beside)), "it looks at neither end"
+    assert not _explains((replace(broken, rule="rank(S) >= 1"), odd), (broken, beside)), "a rule of something else"
     assert not _explains((replace(broken, operator="Concat"), beside), (broken, beside))
 
 

@@ -18,6 +18,7 @@ from irfuzz.execute.runner import Runner
 from irfuzz.facts import TensorFact
 from irfuzz.generate.input_values import make_inputs
 from irfuzz.ir.program import Program
+from irfuzz.ir.verifier import verify
 from irfuzz.oracle import judge
 from irfuzz.oracle.verdict import Symptom
 from irfuzz.reduce import Still, reduce_case, session
@@ -167,6 +168,29 @@ def test_a_predicate_that_finds_a_candidate_invalid_says_no() -> None:
 
     program = parse("g (float[2] x) => (float[2] y) { a = Abs(x)  y = Neg(a) }")
     assert len(reduce_case(program, {"x": np.ones(2, np.float32)}, still).program.graph) == 2
+
+
+@pytest.mark.parametrize("axis", [-4, 5])
+def test_a_rule_that_is_broken_on_purpose_stays_broken(axis: int) -> None:
+    """Facts are those of the valid program, as the mutator leaves them."""
+    program = parse(
+        "g (float[2, 3] x, float[3] z) => (float[3, 2] y, float[3] v)"
+        "{ a = Abs(x)  b = Neg(a)  s = Softmax<axis: int = 1>(b)  t = Sqrt(s)  u = Transpose(t)  y = Exp(u)"
+        "  v = Sin(z) }"
+    )
+    (softmax,) = (node for node in program.graph if node.op_type == "Softmax")
+    program.set_attr(softmax, "axis", axis, infer=False)
+    broken = [*map(str, verify(program))]
+    assert len(broken) == 1
+
+    def still(candidate: Program, inputs: Mapping[str, Value]) -> bool:
+        assert [*map(str, verify(candidate))] == broken
+        return True  # whatever breaks the rule
+
+    x = np.ones((2, 3), np.float32)
+    small = reduce_case(program, {"x": x, "z": x[0]}, still)
+    assert ops(small.program) == ["Neg", "Softmax"]  # what reads something else is inferred anew, and invalid
+    assert small.settled
 
 
 def test_no_candidate_is_tried_twice(root: Path) -> None:

@@ -161,6 +161,9 @@ class Cause:
             return False
         if other.symptom is Symptom.LENIENCY and self.symptom in VALUES | KINDS:
             return self._misreads_what_breaks(other)
+        if {self.symptom, other.symptom} == {Symptom.LENIENCY}:
+            same = self.words == other.words or bool(self._parameters & other._parameters)
+            return same and self.operators == other.operators
         if {self.symptom, other.symptom} <= KINDS and self.kinds == other.kinds and self.kinds in _WRAPPED:
             # Hardly anything makes a sequence of a value; one operator that both have may only give it.
             few, many = sorted(({*self.operators}, {*other.operators}), key=len)
@@ -193,6 +196,15 @@ class Cause:
         names = {name.partition(".")[2] for name in self.attributes}
         known = bool(names) and self.operators == other.operators and {*self.attributes} <= {*other.attributes}
         return known and bool(names & {*re.findall(r"\w+", other.words)})
+
+    @property
+    def _parameters(self) -> set[str]:
+        """Attributes and inputs that a broken rule names: what lets too low an axis pass does not look at it."""
+        names: set[str] = set()
+        for operator in filter(defs.has, self.operators):
+            schema = defs.get_schema(operator)
+            names |= {*schema.attributes, *(formal.name for formal in schema.inputs)}
+        return names & {*re.findall(r"\w+", self.words)}
 
     def _needs_the_same(self, other: Cause) -> bool:
         return bool(self.needs) and self.needs == other.needs
