@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ from irfuzz.ir.program import Program
 from irfuzz.mutate.model_interface.import_domain import known_domains
 from irfuzz.mutate.user_mutation_constraints import Constraints
 from irfuzz.spec import full_name, load_specs, split_name
+from irfuzz.store.finding_sightings import OWN_TARGETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,11 @@ class CampaignSetup:
     fail_on: FailOn = FailOn.NEW
     baseline: FindingBaseline = NO_BASELINE
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Names of the targets that are a class of the caller's."""
+        return tuple(target.name for target in self.targets if CLASS in target.options)
+
     def report(
         self, campaign: Campaign, progress: CampaignProgress, replayed: tuple[ReplayedFinding, ...] = ()
     ) -> FuzzReport:
@@ -132,8 +139,7 @@ class CampaignSetup:
             progress: how far it has come.
             replayed: what the scripts of stored findings said before.
         """
-        own = tuple(target.name for target in self.targets if CLASS in target.options)
-        return report_of(campaign, progress, self.missing, self.fail_on, self.baseline, replayed, own)
+        return report_of(campaign, progress, self.missing, self.fail_on, self.baseline, replayed, self.own)
 
 
 def fuzz(
@@ -199,6 +205,7 @@ def fuzz(
     if options.memory is None:
         config = replace(config, memory=memory_for((model.program for model in given), config.memory))
     with Campaign(out, config) as campaign:  # before stored findings run: whoever looks at the folder sees a campaign
+        campaign.database.set(OWN_TARGETS, json.dumps(setup.own))
         replayed, seconds = _replayed_first(setup, options, seconds, progress)
         add_seeds(campaign, given, progress)
         if config.learn:

@@ -1,19 +1,24 @@
-"""Reads how often and when a campaign saw each of its findings, beside whoever is running it."""
+"""Reads how often and when a campaign saw each of its findings, and what it tests, beside whoever is running it."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 DATABASE = "campaign.sqlite"
 """The file with a campaign's whole state, in its ``--out`` folder."""
+
+OWN_TARGETS = "own targets"
+"""Setting with the names of the targets that the project tests (JSON); empty if it tests all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +71,41 @@ def read_sightings(database: Path) -> dict[int, Sightings]:
     Args:
         database: of a campaign; it is not written.
     """
-    if not database.is_file():
+    try:
+        return {
+            int(number): Sightings(int(times), float(first), float(last))
+            for number, times, first, last in _rows(database, "select number, times, first, last from finding")
+        }
+    except (TypeError, ValueError):
         return {}
+
+
+def read_own_targets(database: Path) -> frozenset[str]:
+    """Names of the targets that a campaign tests, which others are only compared with; empty if it tests all of them,
+    or the database is missing or cannot be read.
+
+    Args:
+        database: of a campaign; it is not written.
+    """
+    rows = _rows(database, "select value from setting where key = ?", OWN_TARGETS)
+    try:
+        return frozenset(map(str, json.loads(rows[0][0]))) if rows else frozenset()
+    except (TypeError, ValueError):
+        return frozenset()
+
+
+def _rows(database: Path, query: str, *values: str) -> Sequence[tuple[Any, ...]]:
+    """What a query gives; nothing if there is no database that can be read."""
+    if not database.is_file():
+        return ()
     try:
         with (
             readable_database(database) as path,
             closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as base,
         ):
-            rows = base.execute("select number, times, first, last from finding").fetchall()
-            return {
-                int(number): Sightings(int(times), float(first), float(last)) for number, times, first, last in rows
-            }
-    except (OSError, sqlite3.Error, TypeError, ValueError):
-        return {}
+            return base.execute(query, values).fetchall()
+    except (OSError, sqlite3.Error):
+        return ()
 
 
 def _minute(seconds: float) -> str:

@@ -29,8 +29,9 @@ from irfuzz.report.command_reports.finding_list import (
     to_json,
     with_baseline,
 )
+from irfuzz.report.pages.finding_page import state_of
 from irfuzz.store.database import Database, FindingRow
-from irfuzz.store.finding_sightings import Sightings, read_sightings
+from irfuzz.store.finding_sightings import OWN_TARGETS, Sightings, read_sightings
 
 pytestmark = pytest.mark.unit
 
@@ -53,7 +54,7 @@ def test_what_is_told_of_one() -> None:
     assert one.to_json() == {
         "folder": "f", "title": "title f", "symptom": "crash", "target": "t", "signature": "s", "suspect": "",
         "status": "confirmed", "severity": "", "known": ["K1", "K2"], "label": "wontfix",
-        "baseline": None, "seen": None,
+        "baseline": None, "others": False, "seen": None,
     }  # fmt: skip
     assert as_text([one]).splitlines() == [
         "f",
@@ -238,6 +239,32 @@ def test_what_the_baseline_has_is_marked_and_counted_as_decided() -> None:
     ]
     with pytest.raises(UsageError, match=r"c/finding.json: cause: cannot be read"):
         with_baseline([entry("c", cause={"x": 1})], baseline)
+
+
+def test_what_blames_only_what_the_campaign_compares_with_is_no_news(tmp_path: Path) -> None:
+    def write(name: str, target: str, also: str = "") -> None:
+        folder = tmp_path / "findings" / name
+        folder.mkdir(parents=True)
+        verdict = Verdict("o", Symptom.CRASH, target, also=(also,) if also else ())
+        about = {**entry(name).about, "target": target, "verdict": verdict.to_json()}
+        (folder / "finding.json").write_text(json.dumps(about))
+
+    write("0001-a", "ort:all")
+    write("0002-b", "mine:Converter")
+    write("0003-c", "mine:Other", also="mine:Converter")
+    assert [row.others for row in entries([tmp_path])] == [False] * 3, "nobody has said what is tested"
+    with closing(Database(tmp_path / "campaign.sqlite")) as database:
+        database.set(OWN_TARGETS, json.dumps(["mine:Converter"]))
+    rows = entries([tmp_path])
+    assert [(row.others, row.news) for row in rows] == [(True, False), (False, True), (False, True)]
+    assert [state_of(row)[0] for row in rows] == ["others", "new", "new"], "on the pages, too"
+    assert "  severity: high; of another component" in as_text(rows[:1]).splitlines()
+    assert as_text(rows).splitlines()[-1] == (
+        "3 findings, 2 of them neither known nor labelled nor of another component"
+    )
+    with closing(Database(tmp_path / "campaign.sqlite")) as database:
+        database.set(OWN_TARGETS, "[]")
+    assert all(row.news for row in entries([tmp_path])), "all are tested"
 
 
 def test_what_is_sent_as_a_finding_is_neither_waited_for_nor_too_deep(tmp_path: Path) -> None:

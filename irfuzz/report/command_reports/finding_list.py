@@ -16,7 +16,8 @@ from irfuzz.findings.codec import ABOUT, grouped, suspect_rank
 from irfuzz.findings.fault_severity import rating_in
 from irfuzz.findings.suspect_finding_groups import alike
 from irfuzz.frontends.regular_file_opening import read_plain
-from irfuzz.store.finding_sightings import DATABASE, Sightings, read_sightings
+from irfuzz.oracle.verdict import Verdict
+from irfuzz.store.finding_sightings import DATABASE, Sightings, read_own_targets, read_sightings
 
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
@@ -32,12 +33,14 @@ class ListedFinding:
         seen: when, by the campaign's database.
         expected: note or title of its entry in the baseline of the project; ``None`` if that has none, or there is no
             baseline.
+        others: its campaign tests targets none of which is blamed.
     """
 
     folder: Path
     about: Mapping[str, Any]
     seen: Sightings | None = None
     expected: str | None = None
+    others: bool = False
 
     @property
     def known(self) -> list[str]:
@@ -50,6 +53,11 @@ class ListedFinding:
         return str(self.about.get("label", ""))
 
     @property
+    def news(self) -> bool:
+        """Nobody has decided on it: it is neither known nor labelled nor in the baseline nor of other components."""
+        return not (self.known or self.label or self.expected is not None or self.others)
+
+    @property
     def severity(self) -> str:
         """How grave it is (``fault_severity``): high, medium or low; empty if its file lacks what that hangs on."""
         rated = rating_in(self.about)
@@ -59,8 +67,8 @@ class ListedFinding:
         """What stands of it in a list for programs.
 
         Its folder, title, symptom, target, signature, status, severity, known issues, label, ``baseline`` (what that
-        says of it, or ``None``), and ``seen`` (how many times, first and last in seconds since 1970; ``None`` if that
-        is not known).
+        says of it, or ``None``), ``others`` (whether none is blamed that is tested), and ``seen`` (how many times,
+        first and last in seconds since 1970; ``None`` if that is not known).
         """
         keys = ("title", "symptom", "target", "signature", "suspect", "status")
         about = {key: self.about.get(key, "") for key in keys}
@@ -72,6 +80,7 @@ class ListedFinding:
             "known": self.known,
             "label": self.label,
             "baseline": self.expected,
+            "others": self.others,
             "seen": seen,
         }
 
@@ -173,9 +182,19 @@ def entries(paths: Sequence[Path]) -> list[ListedFinding]:
         folders += sorted(f.parent for p in places for f in p.glob(f"*/{ABOUT}"))
         if not folders and not any(p.exists() for p in (*places[1:], path / DATABASE)):
             raise UsageError(f"{path}: no finding there: expected a folder with {ABOUT}, or a campaign's --out folder")
-        seen = read_sightings(path / DATABASE)
-        found.update({folder: replace(read(folder), seen=seen.get(_number(folder))) for folder in folders})
+        seen, own = read_sightings(path / DATABASE), read_own_targets(path / DATABASE)
+        for folder in folders:
+            listed = replace(read(folder), seen=seen.get(_number(folder)))
+            found[folder] = replace(listed, others=bool(own) and not own & _blamed(listed.about))
     return list(found.values())
+
+
+def _blamed(about: Mapping[str, Any]) -> set[str]:
+    """Names of the targets that show it."""
+    try:
+        return {*Verdict.from_json(about["verdict"]).blamed}
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return {str(about["target"])}
 
 
 def _number(folder: Path) -> int:
@@ -265,6 +284,7 @@ def _lines(entry: ListedFinding) -> list[str]:
     marks += [f"known: {', '.join(entry.known)}"] if entry.known else []
     marks += [f"label: {entry.label}"] if entry.label else []
     marks += ["in the baseline"] if entry.expected is not None else []
+    marks += ["of another component"] if entry.others else []
     marks += [str(entry.seen)] if entry.seen is not None else []
     return [f"{entry.folder}\n  {entry.about.get('title', '')}", *([f"  {'; '.join(marks)}"] if marks else [])]
 
@@ -290,10 +310,12 @@ def as_text(found: Sequence[ListedFinding]) -> str:
                 lines += [f"  of the same cause: {entry.folder}" for entry in others]
     known = Counter(name for entry in found for name in entry.known)
     labels = Counter(entry.label for entry in found if entry.label)
-    new = sum(not entry.known and not entry.label and entry.expected is None for entry in kinds["findings"])
+    new = sum(entry.news for entry in kinds["findings"])
     decided = "neither known nor labelled"
     if any(entry.expected is not None for entry in found):
         decided += " nor in the baseline"
+    if any(entry.others for entry in found):
+        decided += " nor of another component"
     causes = len(by_cause(kinds["findings"]))
     of_causes = f" of {causes} cause{'s' if causes > 1 else ''}" if causes < len(kinds["findings"]) else ""
     lines.append(f"{len(kinds['findings'])} findings{of_causes}, {new} of them {decided}")

@@ -99,7 +99,7 @@ def severity_pill(rated: SeverityRating | None) -> Markup:
 
 
 def state_pill(entry: ListedFinding) -> Markup:
-    """Whether it is new, known, labelled, in the baseline or a suspect, as a small word."""
+    """Whether it is new, known, labelled, in the baseline, of others or a suspect, as a small word."""
     state, why = state_of(entry)
     return element("span", state, class_=f"pill is-{state}", title=why or None)
 
@@ -108,8 +108,8 @@ def state_of(entry: ListedFinding) -> tuple[str, str]:
     """What is decided of a finding, in a word, and why.
 
     Returns:
-        ``labelled``, ``known``, ``baseline``, ``suspect``, ``unreplayed`` or ``new``; the label, the ids of known
-        issues, what the baseline says, or empty.
+        ``labelled``, ``known``, ``baseline``, ``others``, ``suspect``, ``unreplayed`` or ``new``; the label, the ids of
+        known issues, what the baseline says, or empty.
     """
     if entry.label:
         return "labelled", entry.label
@@ -117,6 +117,8 @@ def state_of(entry: ListedFinding) -> tuple[str, str]:
         return "known", ", ".join(entry.known)
     if entry.expected is not None:
         return "baseline", entry.expected
+    if entry.others:
+        return "others", "a fault of another component than the one that is tested"
     if entry.about.get("suspect"):
         return "suspect", ""
     return ("unreplayed", "") if entry.about.get("status") == "unreplayed" else ("new", "")

@@ -173,6 +173,8 @@ def _curves(summary: CampaignSummary) -> Markup | None:
 def _findings(causes: Sequence[Sequence[ListedFinding]], addresses: Mapping[str, str]) -> Markup:
     if not causes:
         return element("section", element("h2", "Findings"), element("p", "Nothing found.", class_="empty"))
+    states = ["all", "new", "known", "labelled", "baseline"]
+    states += ["others"] if any(entry.others for row in causes for entry in row) else []
     controls = element(
         "div",
         element(
@@ -180,7 +182,7 @@ def _findings(causes: Sequence[Sequence[ListedFinding]], addresses: Mapping[str,
             element("input", type="search", placeholder="operator, target, version, label ...", data_filter="findings"),
         ),
         element(
-            "span", *(_choice(state) for state in ("all", "new", "known", "labelled", "baseline")),
+            "span", *(_choice(state) for state in states),
             class_="choices", role="group", aria_label="Findings that are shown",
         ),
         element("output", class_="note", data_count="findings", aria_live="polite"),
