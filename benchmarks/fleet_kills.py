@@ -1,9 +1,12 @@
 """Kills agents and back ends of a fleet at random moments, and looks for what was lost, doubled or left behind.
 
-``python -m benchmarks.fleet_kills [--agents 4] [--kills 10] [--seed 0] [--pause 4] [--sqlite] [--json FILE]``. Agents
+``python -m benchmarks.fleet_kills [--agents 4] [--kills 10] [--pause 4] [--watch 1] [--sqlite] [--json FILE]``. Agents
 of one machine share a PostgreSQL that is started here (``--sqlite``: a file), with a planted target that disagrees all
 the time. Each kill is a ``kill -9`` of an agent, of its jobs or of a back end of the database, which then recovers from
-a crash; or the database is away for some seconds. An agent that was killed is started again. Between kills the union of
+a crash; or the database is away for some seconds. An agent that was killed is started again. The fleet has recovered
+when its programs a second since then, over ``WINDOW`` seconds, are at least ``BACK`` of what they were before; when
+those that were hit (all, if it was the database) have judged new programs is told beside it. ``--watch 4``
+waits for that after every fourth kill only, and the others come while it recovers. Between kills the union of
 features must not fall and no finding may go; in the end the fleet is drained, and each program and finding of each
 folder must be in the store once, every blob that a row names there and no other after a sweep, and programs must
 replay from their rows. Exit code 1 if that is not so.
@@ -22,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +52,17 @@ TINY = '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2, 
 VICTIMS = ("agent", "agent and jobs", "jobs", "back end", "absence")
 REPLAYED = 20
 START_SECONDS = 240.0
+WINDOW = 10.0
+"""Seconds over which a rate is taken, at most."""
+
+SHORTEST = 3.0
+"""Seconds over which one is taken, at least."""
+
+WARM = 60.0
+"""Seconds after which the first kill comes: a campaign looks longer into the first findings than into later ones."""
+
+BACK = 0.7
+"""Part of the rate before; what the agents draw makes it vary more than a kill does."""
 
 
 @dataclass
@@ -93,19 +107,20 @@ class FleetUnderTest:
         """Processes below an agent."""
         return linux.descendants(self.agents[name].pid)
 
-    def kill(self, whom: str, dice: random.Random) -> str:
-        """Kill somebody; the agent that has to start again, empty if none has."""
+    def kill(self, whom: str, dice: random.Random) -> tuple[str, bool]:
+        """Kill somebody; the agent that is hit, empty if all are, and whether it has to start again."""
         name = dice.choice(sorted(self.agents))
         if whom in ("agent", "agent and jobs"):
             below = self.jobs_of(name) if whom == "agent and jobs" else []
             for pid in (self.agents[name].pid, *below):
                 _kill(pid)
             self.agents[name].wait()
-            return name
+            return name, True
         if whom == "jobs":
             for pid in self.jobs_of(name)[:1]:
                 _kill(pid)
-        elif self.server is not None and whom == "back end":
+            return name, False
+        if self.server is not None and whom == "back end":
             store = self.store()
             with store.transaction() as connection:
                 query = text(
@@ -119,7 +134,14 @@ class FleetUnderTest:
             self.server.stop()
             time.sleep(dice.uniform(1, 8))
             self.server.start()
-        return ""
+        return "", False
+
+    def revive(self) -> int:
+        """Start again what has ended by itself, as service managers do; how many that were."""
+        ended = [name for name, process in self.agents.items() if process.poll() is not None]
+        for name in ended:
+            self.start(name)
+        return len(ended)
 
     def drain(self, seconds: float = 240.0) -> list[str]:
         """Let all agents end by themselves; what went wrong."""
@@ -217,7 +239,9 @@ class KillsReport:
 
     kills: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    recovery: list[float] = field(default_factory=list)
+    recovery: list[tuple[str, float, float]] = field(default_factory=list)
+    usual: float = 0.0
+    revived: int = 0
     features: int = 0
     findings: set[str] = field(default_factory=set)
 
@@ -232,45 +256,113 @@ class KillsReport:
         self.features, self.findings = status.features, confirmed
 
 
-def wait_for(fleet: FleetUnderTest, before: FleetStatus | None, seconds: float) -> float | None:
-    """Seconds until every agent has judged more programs than before; ``None`` if that does not come."""
-    began = time.monotonic()
-    done = {} if before is None else {a.name: a.programs for a in before.agents}
-    while time.monotonic() - began < seconds:
-        status = fleet.status()
-        names = {} if status is None else {a.name: a.programs for a in status.agents}
-        if len(names) == len(fleet.agents) and all(count > done.get(name, 0) for name, count in names.items()):
-            return time.monotonic() - began
-        time.sleep(0.5)
-    return None
+class FleetRate:
+    """Programs a second of a fleet, from the sums that its store tells."""
+
+    def __init__(self, fleet: FleetUnderTest) -> None:
+        self._fleet = fleet
+        self._usual_programs, self._usual_seconds = 0.0, 0.0
+
+    @property
+    def usual(self) -> float:
+        """Over all the time in which nobody recovered."""
+        return self._usual_programs / max(1e-9, self._usual_seconds)
+
+    def programs(self) -> dict[str, int]:
+        """By the folder's name, of the agents that the store knows; empty if it is away."""
+        status = self._fleet.status()
+        return {} if status is None else {one.name: one.programs for one in status.agents}
+
+    def undisturbed(self, seconds: float) -> None:
+        """Let the fleet work, and count what it does."""
+        before, began = self.programs(), time.monotonic()
+        time.sleep(seconds)
+        self._usual_programs += sum(self.programs().values()) - sum(before.values())
+        self._usual_seconds += time.monotonic() - began
+
+    def wait_until_all_work(self, seconds: float) -> bool:
+        """Whether every agent has judged programs before that time is over."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            programs = self.programs()
+            if len(programs) == len(self._fleet.agents) and all(programs.values()):
+                return True
+            time.sleep(0.5)
+        return False
+
+    def recovered(self, before: dict[str, int], hit: Collection[str], seconds: float) -> tuple[float, float] | None:
+        """Seconds until the fleet's rate is back, and until all that were hit have judged programs again; ``None`` if
+        that does not come.
+
+        Args:
+            before: programs by agent, behind the kill.
+            hit: names of agents.
+            seconds: most of them.
+        """
+        began, back, work = time.monotonic(), 0.0, 0.0
+        seen = [(began, sum(before.values()))]
+        while (now := time.monotonic()) < began + seconds:
+            programs = self.programs()
+            if programs:
+                seen.append((now, sum(programs.values())))
+                then, count = next(one for one in seen if one[0] >= now - WINDOW)
+                quick = now - then >= SHORTEST and (seen[-1][1] - count) / (now - then) >= BACK * self.usual
+                back = back or quick * (now - began)
+                again = all(programs.get(name, 0) > before.get(name, 0) for name in hit)
+                work = work or again * (now - began)
+                if back and work:
+                    return back, work
+            time.sleep(0.5)
+        return None
 
 
-def run(fleet: FleetUnderTest, agents: int, kills: int, dice: random.Random, pause: float) -> KillsReport:
-    """Start agents, and kill."""
-    report = KillsReport()
+def run(
+    fleet: FleetUnderTest, agents: int, kills: int, dice: random.Random, pause: float, watch: int = 1
+) -> KillsReport:
+    """Start agents, and kill; after each ``watch``th kill wait for the rate to come back."""
+    report, rate = KillsReport(), FleetRate(fleet)
     for number in range(agents):
         fleet.start(f"a{number}")
     while not (Path(fleet.folder) / "a0" / "agent.json").is_file() and fleet.agents["a0"].poll() is None:
         time.sleep(0.2)  # a store in SQLite is there then
-    if wait_for(fleet, None, START_SECONDS) is None:
+    if not rate.wait_until_all_work(START_SECONDS):
         report.wrong.append(f"not all agents worked within {START_SECONDS:.0f} s")
     victims = VICTIMS if fleet.server is not None else VICTIMS[:3]
-    for _ in range(kills):
-        time.sleep(dice.uniform(0.1, pause))
-        before = fleet.status()
-        report.look(before)
-        whom = dice.choice(victims)
-        report.kills[whom] += 1
-        again = fleet.kill(whom, dice)
-        if again:
-            fleet.start(again)
-        took = wait_for(fleet, before, START_SECONDS)
-        if took is None:
-            report.wrong.append(f"not all agents worked {START_SECONDS:.0f} s after a kill of {whom}")
+    rate.undisturbed(WARM)
+    about = {out: json.loads((fleet.folder / out / "agent.json").read_text()) for out in fleet.agents}
+    for number in range(kills):
+        pause_now, watched = dice.uniform(0.1, pause), number % watch == watch - 1
+        if watched or number % watch:  # it still recovers from the last one
+            time.sleep(pause_now)
         else:
-            report.recovery.append(round(took, 1))
+            rate.undisturbed(max(WINDOW, pause_now))
+        report.revived += fleet.revive()
+        report.look(fleet.status())
+        before, whom = rate.programs(), dice.choice(victims)
+        report.kills[whom] += 1
+        one, again = fleet.kill(whom, dice)
+        before = rate.programs() or before
+        if again:
+            fleet.start(one)
+        if not watched:
+            continue
+        took = rate.recovered(before, [about[name]["name"] for name in ([one] if one else about)], START_SECONDS)
+        if took is None:
+            report.wrong.append(f"the rate was not back {START_SECONDS:.0f} s after a kill of {whom}")
+        else:
+            report.recovery.append((whom, round(took[0], 1), round(took[1], 1)))
+        print(f"kill {number + 1}: {json.dumps(report.recovery[-1:])}, usually {rate.usual:.2f}/s", flush=True)
+    report.usual = round(rate.usual, 2)
     report.look(fleet.status())
     return report
+
+
+def summary(values: Sequence[float]) -> dict[str, float]:
+    """The median, what nine of ten stay below, and the largest."""
+    if not values:
+        return {}
+    ranked = sorted(values)
+    return {"median": ranked[len(ranked) // 2], "0.9": ranked[int(0.9 * (len(ranked) - 1))], "most": ranked[-1]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -279,6 +371,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pause", type=float, default=4.0, help="most seconds between two kills")
+    parser.add_argument("--watch", type=int, default=1, help="wait for recovery after each so manieth kill")
     parser.add_argument("--sqlite", action="store_true")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args(argv)
@@ -289,7 +382,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     fleet = FleetUnderTest(folder, url, server)
     began = time.monotonic()
     try:
-        report = run(fleet, args.agents, args.kills, random.Random(args.seed), args.pause)
+        report = run(fleet, args.agents, args.kills, random.Random(args.seed), args.pause, args.watch)
         report.wrong += fleet.drain()
         more, figures = what_is_wrong(fleet)
     finally:
@@ -299,7 +392,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     wrong = [*report.wrong, *more]
     result = {
         "agents": args.agents, "store": "sqlite" if server is None else "postgresql", "kills": dict(report.kills),
-        "seconds": round(time.monotonic() - began), "recovery, s": sorted(report.recovery),
+        "seconds": round(time.monotonic() - began), "ended by themselves": report.revived, "programs/s": report.usual,
+        "rate back, s": summary([row[1] for row in report.recovery]),
+        "all work again, s": summary([row[2] for row in report.recovery]), "each": report.recovery,
         "features": report.features, **figures, "wrong": wrong,
     }  # fmt: skip
     print(json.dumps(result, indent=1))

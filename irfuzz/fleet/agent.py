@@ -33,7 +33,7 @@ from irfuzz.fleet.program_exchange import ProgramIntake
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.shared_work import WorkSetting
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
-from irfuzz.fleet.synchronisation import EVERY, FolderSync, SyncThread
+from irfuzz.fleet.synchronisation import EVERY, FIRST_PAUSE, LONGEST_PAUSE, FolderSync, SyncThread
 from irfuzz.fleet.upkeep.agent_abilities import FUZZ, WORK
 from irfuzz.fleet.upkeep.release_following import LOOK
 from irfuzz.store.database import Database
@@ -46,6 +46,9 @@ SCHEMA = 1
 
 PATIENCE = 30.0
 """Seconds that the last synchronisation waits for a store that is away; service managers kill after 90."""
+
+WAITED_FOR = 900.0
+"""Seconds that an agent which starts again waits for a store that is away; a new one says at once that it is."""
 
 POLL = 0.5
 
@@ -139,7 +142,8 @@ def shared_blobs(store: StoreConnection, given: str | None) -> SharedBlobs:
 def run_agent(options: AgentOptions, models: Sequence[LoadedModel], say: Callable[[str], None]) -> AgentReport:
     """Run an agent until its time is up, somebody asks it to end, or the fleet is drained.
 
-    The store may be away for any time once the agent runs. SIGTERM, SIGHUP and Ctrl-C end it cleanly.
+    The store may be away for any time once the agent runs, and for ``WAITED_FOR`` when one starts again that has run
+    before. SIGTERM, SIGHUP and Ctrl-C end it cleanly.
 
     Args:
         options: how.
@@ -151,6 +155,24 @@ def run_agent(options: AgentOptions, models: Sequence[LoadedModel], say: Callabl
         StoreUnreachable: the store is away at the start, or at the end, when work was kept in the folder.
         InternalError: jobs keep dying of irfuzz's own faults.
     """
+    until, pause = time.monotonic() + WAITED_FOR * (options.out / ABOUT).is_file(), FIRST_PAUSE
+    while True:
+        began: list[str] = []
+        try:
+            return _run_once(options, models, say, began.append)
+        except StoreUnreachable as error:
+            if began or time.monotonic() >= until:
+                raise
+            if pause == FIRST_PAUSE:
+                say(f"{error}; waiting for it")
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def _run_once(
+    options: AgentOptions, models: Sequence[LoadedModel], say: Callable[[str], None], began: Callable[[str], None]
+) -> AgentReport:
+    """Run it, unless the store is away; ``began`` is told its name once it works."""
     store = StoreConnection(options.store, make=True)
     try:
         blobs = shared_blobs(store, options.blobs)
@@ -161,7 +183,7 @@ def run_agent(options: AgentOptions, models: Sequence[LoadedModel], say: Callabl
         if about is None:
             first_job, seed = join(store, options.fuzz.seed)
             about = {"schema": SCHEMA, "fleet": fleet, "name": new_name(), "first_job": first_job, "seed": seed}
-        return _run(options, models, say, store, blobs, about)
+        return _run(options, models, say, store, blobs, about, began)
     finally:
         store.close()
 
@@ -195,7 +217,7 @@ def _about(out: Path, fleet: str, store: str) -> dict[str, Any] | None:
 
 def _run(
     options: AgentOptions, models: Sequence[LoadedModel], say: Callable[[str], None], store: StoreConnection,
-    blobs: SharedBlobs, about: dict[str, Any],
+    blobs: SharedBlobs, about: dict[str, Any], began: Callable[[str], None],
 ) -> AgentReport:  # fmt: skip
     fuzz = replace(options.fuzz, seed=about["seed"])
     setup = setup_of(options.out, options.targets, options.seconds or math.inf, fuzz)
@@ -209,7 +231,7 @@ def _run(
             intake = ProgramIntake(store, blobs, database, about["name"])
             _take_seeds(intake, database, needed=FUZZ in options.work)
             _write(options.out / ABOUT, about)
-            return _synchronised(options, campaign, database, store, blobs, about, setup.targets, say)
+            return _synchronised(options, campaign, database, store, blobs, about, setup.targets, say, began)
         except UsageError:
             if not campaign.continued and not campaign.programs():
                 (options.out / ABOUT).unlink(missing_ok=True)  # the campaign removes the rest of the folder
@@ -234,10 +256,11 @@ def _take_seeds(intake: ProgramIntake, database: Database, *, needed: bool) -> N
 
 def _synchronised(
     options: AgentOptions, campaign: Campaign, database: Database, store: StoreConnection, blobs: SharedBlobs,
-    about: Mapping[str, Any], targets: Sequence[Target], say: Callable[[str], None],
+    about: Mapping[str, Any], targets: Sequence[Target], say: Callable[[str], None], began: Callable[[str], None],
 ) -> AgentReport:  # fmt: skip
     names = [target.name for target in targets]
     account = register(store, about["name"], about["first_job"], names, campaign.config.jobs)
+    began(account.name)
     setting = WorkSetting(options.work, options.follow, options.look, options.out, options.fuzz.timeout)
     sync = FolderSync(store, blobs, database, account, names, campaign.layout.out / "scratch", setting)
     try:

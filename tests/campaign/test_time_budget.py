@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from irfuzz.campaign.config import MANY, VERY_MANY, usual_sprouts
-from irfuzz.campaign.triage.time_budget import GRACE, KEPT, KNOWN, LEAST, MOST, TriageBudget
+from irfuzz.campaign.triage.time_budget import GRACE, KEPT, KNOWN, LEAST, MOST, RESUMED, TriageBudget
 
 pytestmark = pytest.mark.unit
 
@@ -35,6 +35,22 @@ def test_time_that_passes_gives_more() -> None:
     assert not budget.allows("reference")
     budget.passes(GRACE / budget.share)
     assert budget.allows("reference")
+
+
+def test_what_has_waited_since_the_last_run_leaves_time_for_programs() -> None:
+    budget = TriageBudget(("a",), resumed=True)
+    assert budget.allows("a"), "a first case, however short the run"
+    budget.took("a", 1.0)
+    assert not budget.allows("a")
+    budget.passes(10.0)
+    assert budget.allows("a")
+    budget.took("a", RESUMED * 10.0)
+    assert not budget.allows("a")
+    budget.passes(1000.0)
+    budget.took("a", GRACE + budget.share * 1000.0 - RESUMED * 10.0 - 2.0)
+    assert budget.allows("a"), "in the end it has as much as any"
+    budget.took("a", 2.0)
+    assert not budget.allows("a")
 
 
 def test_the_only_target_of_all_may_take_the_whole() -> None:

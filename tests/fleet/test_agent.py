@@ -194,7 +194,7 @@ def test_nothing_is_lost_by_kills_and_a_drain(any_url: str, tmp_path: Path) -> N
         assert main(["fleet", "resume", "--store", any_url]) == 0
         before = programs_of(fleet)
         assert _comes(lambda: all(count > before[name] for name, count in programs_of(fleet).items()), 240)
-        again = fleet.kill("agent and jobs", random.Random(0))
+        again, _ = fleet.kill("agent and jobs", random.Random(0))
         fleet.start(again)
         before = programs_of(fleet)
         assert _comes(lambda: all(count > before[name] for name, count in programs_of(fleet).items()), 240)
@@ -207,6 +207,37 @@ def test_nothing_is_lost_by_kills_and_a_drain(any_url: str, tmp_path: Path) -> N
         assert wrong == []
         assert figures["programs given"] > 2
         assert figures["sightings"] > 0
+    finally:
+        fleet.end()
+
+
+@pytest.mark.slow
+@pytest.mark.planted
+@pytest.mark.backend
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("tiny")
+def test_an_agent_that_starts_again_waits_for_its_store(postgres: Any, tmp_path: Path) -> None:
+    """A new one says at once that the store is away (``test_a_store_that_is_none_is_told``)."""
+    fleet = FleetUnderTest(tmp_path, postgres.database())
+    try:
+        fleet.start("a")
+        assert _comes(lambda: (tmp_path / "a" / ABOUT).is_file() and _working(fleet) == 1, 240)
+        fleet.agents["a"].kill()
+        fleet.agents["a"].wait()
+        before = programs_of(fleet)
+        postgres.stop()
+        try:
+            fleet.start("a")
+            log = tmp_path / "a.log"
+            assert _comes(lambda: "cannot be reached" in log.read_text() and "; waiting for it" in log.read_text(), 120)
+            time.sleep(2)
+            assert fleet.agents["a"].poll() is None
+        finally:
+            postgres.start()
+        assert _comes(lambda: all(count > before[name] for name, count in programs_of(fleet).items()), 240)
+        fleet.agents["a"].terminate()
+        assert fleet.agents["a"].wait(120) == 0
+        assert log.read_text().count("waiting for it") == 1
     finally:
         fleet.end()
 

@@ -125,7 +125,7 @@ class Triage:
         means = SuspectMeans(runner, self._bench, self._archive, self._heard, PART * config.reduce, longest, stopping)
         self._suspects = Suspects(means, self._came_to)
         self._began = time.monotonic()
-        self._budget = TriageBudget(tuple(t.name for t in runner.targets))
+        self._budget = TriageBudget(tuple(t.name for t in runner.targets), resumed=bool(waiting))
         self._waiting = waiting
 
     def knows(self, verdict: Verdict, program: Program) -> bool:

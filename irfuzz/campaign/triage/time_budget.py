@@ -10,6 +10,9 @@ LEAST, MOST = 0.1, 0.4
 GRACE = 40.0
 """Seconds of triage that are always allowed, so that a short campaign reports what it finds."""
 
+RESUMED = 0.6
+"""Most of its time until then that a job gives to what has waited since it last ran: new programs come all the while."""
+
 KEPT = 0.3
 """Part of that time which is kept for targets that have not had their equal part of it."""
 
@@ -31,13 +34,15 @@ class TriageBudget:
 
     Args:
         targets: names of those of the campaign; variants of one version are one.
+        resumed: cases wait from an earlier run, so ``GRACE`` is not given at once.
     """
 
-    def __init__(self, targets: tuple[str, ...]) -> None:
+    def __init__(self, targets: tuple[str, ...], *, resumed: bool = False) -> None:
         self._parts = max(1, len({version_of(name) for name in targets}))
         self._spent: Counter[str] = Counter()
         self._yield = 0.5
         self._earned, self._until = GRACE, 0.0
+        self._resumed = resumed
 
     @property
     def share(self) -> float:
@@ -55,7 +60,7 @@ class TriageBudget:
 
     def allows(self, target: str, part: float = 1.0) -> bool:
         """Whether there is time for a case on a target, out of that part of all the time for triage."""
-        whole = part * self._earned
+        whole = part * (min(self._earned, RESUMED * self._until) if self._resumed else self._earned)
         spent = self._spent.total()
         return spent <= (1 - KEPT) * whole or (
             spent <= whole and self._spent[version_of(target)] <= whole / self._parts
