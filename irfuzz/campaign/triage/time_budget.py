@@ -11,7 +11,7 @@ GRACE = 40.0
 """Seconds of triage that are always allowed, so that a short campaign reports what it finds."""
 
 RESUMED = 0.6
-"""Most of its time until then that a job gives to what has waited since it last ran: new programs come all the while."""
+"""Most of its time until then that a job gives to what has waited since it last ran: new programs come meanwhile."""
 
 KEPT = 0.3
 """Part of that time which is kept for targets that have not had their equal part of it."""
