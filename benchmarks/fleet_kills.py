@@ -4,9 +4,9 @@
 of one machine share a PostgreSQL that is started here (``--sqlite``: a file), with a planted target that disagrees all
 the time. Each kill is a ``kill -9`` of an agent, of its jobs or of a back end of the database, which then recovers from
 a crash; or the database is away for some seconds. An agent that was killed is started again. The fleet has recovered
-when its programs a second since then, over ``WINDOW`` seconds, are at least ``BACK`` of what they were before; when
-those that were hit (all, if it was the database) have judged new programs is told beside it. ``--watch 4``
-waits for that after every fourth kill only, and the others come while it recovers. Between kills the union of
+when its programs a second since then, over ``WINDOW`` seconds, are at least ``BACK`` of what they usually are; when
+the agent that was hit judges programs again, or the store has heard of all, is told beside it. ``--watch 5`` waits for
+that after every fifth kill only, and the others come while it recovers. Between kills the union of
 features must not fall and no finding may go; in the end the fleet is drained, and each program and finding of each
 folder must be in the store once, every blob that a row names there and no other after a sweep, and programs must
 replay from their rows. Exit code 1 if that is not so.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import shutil
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ import onnx
 from sqlalchemy import select, text
 
 import irfuzz
+from benchmarks.fleet_throughput import programs_judged
 from benchmarks.postgres_server import PostgresServer
 from irfuzz.fleet.agent_registry import Orders, tell
 from irfuzz.fleet.blob_sweep import missing_blobs, named_blobs, sweep_blobs
@@ -102,6 +104,11 @@ class FleetUnderTest:
                 store.close()
         except StoreUnreachable:
             return None
+
+    def silent(self) -> float:
+        """The longest time for which the store has not heard of an agent, in seconds."""
+        status = self.status()
+        return math.inf if status is None else max((one.silent for one in status.agents), default=math.inf)
 
     def jobs_of(self, name: str) -> list[int]:
         """Processes below an agent."""
@@ -257,11 +264,11 @@ class KillsReport:
 
 
 class FleetRate:
-    """Programs a second of a fleet, from the sums that its store tells."""
+    """Programs a second of a fleet, from the agents' own folders: what a store is told comes late after an absence."""
 
     def __init__(self, fleet: FleetUnderTest) -> None:
         self._fleet = fleet
-        self._usual_programs, self._usual_seconds = 0.0, 0.0
+        self._usual_programs, self._usual_seconds = 0, 0.0
 
     @property
     def usual(self) -> float:
@@ -269,49 +276,44 @@ class FleetRate:
         return self._usual_programs / max(1e-9, self._usual_seconds)
 
     def programs(self) -> dict[str, int]:
-        """By the folder's name, of the agents that the store knows; empty if it is away."""
-        status = self._fleet.status()
-        return {} if status is None else {one.name: one.programs for one in status.agents}
+        """Judged so far, by the name of the folder."""
+        return {name: programs_judged(self._fleet.folder / name / "campaign.sqlite") for name in self._fleet.agents}
 
     def undisturbed(self, seconds: float) -> None:
         """Let the fleet work, and count what it does."""
-        before, began = self.programs(), time.monotonic()
+        before, began = sum(self.programs().values()), time.monotonic()
         time.sleep(seconds)
-        self._usual_programs += sum(self.programs().values()) - sum(before.values())
+        self._usual_programs += sum(self.programs().values()) - before
         self._usual_seconds += time.monotonic() - began
 
     def wait_until_all_work(self, seconds: float) -> bool:
         """Whether every agent has judged programs before that time is over."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            programs = self.programs()
-            if len(programs) == len(self._fleet.agents) and all(programs.values()):
-                return True
+        while not all(self.programs().values()):
+            if time.monotonic() > until:
+                return False
             time.sleep(0.5)
-        return False
+        return True
 
-    def recovered(self, before: dict[str, int], hit: Collection[str], seconds: float) -> tuple[float, float] | None:
-        """Seconds until the fleet's rate is back, and until all that were hit have judged programs again; ``None`` if
-        that does not come.
+    def recovered(self, hit: str, seconds: float) -> tuple[float, float] | None:
+        """Seconds until the rate is back, and until who was hit works again; ``None`` if that does not come.
 
         Args:
-            before: programs by agent, behind the kill.
-            hit: names of agents.
+            hit: the agent that has to judge new programs; empty: the store has to hear of all of them.
             seconds: most of them.
         """
-        began, back, work = time.monotonic(), 0.0, 0.0
-        seen = [(began, sum(before.values()))]
+        began, back, works = time.monotonic(), 0.0, 0.0
+        seen = [(began, self.programs())]
         while (now := time.monotonic()) < began + seconds:
-            programs = self.programs()
-            if programs:
-                seen.append((now, sum(programs.values())))
-                then, count = next(one for one in seen if one[0] >= now - WINDOW)
-                quick = now - then >= SHORTEST and (seen[-1][1] - count) / (now - then) >= BACK * self.usual
-                back = back or quick * (now - began)
-                again = all(programs.get(name, 0) > before.get(name, 0) for name in hit)
-                work = work or again * (now - began)
-                if back and work:
-                    return back, work
+            seen.append((now, self.programs()))
+            then, before = next(one for one in seen if one[0] >= now - WINDOW)
+            judged = sum(seen[-1][1].values()) - sum(before.values())
+            if not back and now - then >= SHORTEST and judged >= BACK * self.usual * (now - then):
+                back = now - began
+            if not works and (seen[-1][1][hit] > seen[0][1][hit] if hit else self._fleet.silent() < now - began):
+                works = now - began
+            if back and works:
+                return back, works
             time.sleep(0.5)
         return None
 
@@ -323,35 +325,30 @@ def run(
     report, rate = KillsReport(), FleetRate(fleet)
     for number in range(agents):
         fleet.start(f"a{number}")
-    while not (Path(fleet.folder) / "a0" / "agent.json").is_file() and fleet.agents["a0"].poll() is None:
-        time.sleep(0.2)  # a store in SQLite is there then
     if not rate.wait_until_all_work(START_SECONDS):
         report.wrong.append(f"not all agents worked within {START_SECONDS:.0f} s")
     victims = VICTIMS if fleet.server is not None else VICTIMS[:3]
     rate.undisturbed(WARM)
-    about = {out: json.loads((fleet.folder / out / "agent.json").read_text()) for out in fleet.agents}
     for number in range(kills):
-        pause_now, watched = dice.uniform(0.1, pause), number % watch == watch - 1
-        if watched or number % watch:  # it still recovers from the last one
-            time.sleep(pause_now)
-        else:
-            rate.undisturbed(max(WINDOW, pause_now))
+        if number % watch:
+            time.sleep(dice.uniform(0.1, pause))
+        else:  # the fleet has recovered from the last one
+            rate.undisturbed(WINDOW + dice.uniform(0.1, pause))
         report.revived += fleet.revive()
         report.look(fleet.status())
-        before, whom = rate.programs(), dice.choice(victims)
+        whom = dice.choice(victims)
         report.kills[whom] += 1
-        one, again = fleet.kill(whom, dice)
-        before = rate.programs() or before
+        hit, again = fleet.kill(whom, dice)
         if again:
-            fleet.start(one)
-        if not watched:
+            fleet.start(hit)
+        if number % watch < watch - 1:
             continue
-        took = rate.recovered(before, [about[name]["name"] for name in ([one] if one else about)], START_SECONDS)
+        took = rate.recovered(hit, START_SECONDS)
         if took is None:
             report.wrong.append(f"the rate was not back {START_SECONDS:.0f} s after a kill of {whom}")
         else:
             report.recovery.append((whom, round(took[0], 1), round(took[1], 1)))
-        print(f"kill {number + 1}: {json.dumps(report.recovery[-1:])}, usually {rate.usual:.2f}/s", flush=True)
+            print(f"kill {number + 1}: {report.recovery[-1]}, usually {rate.usual:.2f}/s", flush=True)
     report.usual = round(rate.usual, 2)
     report.look(fleet.status())
     return report
@@ -394,7 +391,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "agents": args.agents, "store": "sqlite" if server is None else "postgresql", "kills": dict(report.kills),
         "seconds": round(time.monotonic() - began), "ended by themselves": report.revived, "programs/s": report.usual,
         "rate back, s": summary([row[1] for row in report.recovery]),
-        "all work again, s": summary([row[2] for row in report.recovery]), "each": report.recovery,
+        "who was hit works again, s": summary([row[2] for row in report.recovery]), "each": report.recovery,
         "features": report.features, **figures, "wrong": wrong,
     }  # fmt: skip
     print(json.dumps(result, indent=1))

@@ -57,7 +57,7 @@ class Running:
 
     def programs(self) -> list[int]:
         """Judged so far, of each folder."""
-        return [_programs(out / "campaign.sqlite") for out in self._outs]
+        return [programs_judged(out / "campaign.sqlite") for out in self._outs]
 
     def wait_until_warm(self) -> None:
         """Wait until all have judged some programs.
@@ -86,7 +86,8 @@ class Running:
         self._log.close()
 
 
-def _programs(database: Path) -> int:
+def programs_judged(database: Path) -> int:
+    """How many programs a campaign has judged so far; 0 until its database is there."""
     if not database.is_file():
         return 0
     try:

@@ -320,7 +320,9 @@ def read_folder(folder: Path, *, cases: bool = True) -> Finding:
         )
     except OSError as error:
         raise UsageError(f"{folder}: not the folder of a finding: {error.filename}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, InvalidProgram) as error:
+    except InvalidProgram as error:
+        raise UsageError(f"{folder}: no program can be made of its model: {error}") from None
+    except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{folder}: not the folder of a finding that can be used: {error}") from None
 
 

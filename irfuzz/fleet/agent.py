@@ -53,6 +53,10 @@ WAITED_FOR = 900.0
 POLL = 0.5
 
 
+class WorkKept(StoreUnreachable):
+    """The store is away at an agent's end; its folder has what that lacks."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
     """What an agent is started with.
@@ -152,16 +156,16 @@ def run_agent(options: AgentOptions, models: Sequence[LoadedModel], say: Callabl
 
     Raises:
         UsageError: the store, the folder, a model or a target cannot be used, or there is no seed.
-        StoreUnreachable: the store is away at the start, or at the end, when work was kept in the folder.
+        StoreUnreachable: the store is away at the start.
+        WorkKept: it is away at the end.
         InternalError: jobs keep dying of irfuzz's own faults.
     """
     until, pause = time.monotonic() + WAITED_FOR * (options.out / ABOUT).is_file(), FIRST_PAUSE
     while True:
-        began: list[str] = []
         try:
-            return _run_once(options, models, say, began.append)
+            return _run_once(options, models, say)
         except StoreUnreachable as error:
-            if began or time.monotonic() >= until:
+            if isinstance(error, WorkKept) or time.monotonic() >= until:
                 raise
             if pause == FIRST_PAUSE:
                 say(f"{error}; waiting for it")
@@ -169,10 +173,7 @@ def run_agent(options: AgentOptions, models: Sequence[LoadedModel], say: Callabl
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def _run_once(
-    options: AgentOptions, models: Sequence[LoadedModel], say: Callable[[str], None], began: Callable[[str], None]
-) -> AgentReport:
-    """Run it, unless the store is away; ``began`` is told its name once it works."""
+def _run_once(options: AgentOptions, models: Sequence[LoadedModel], say: Callable[[str], None]) -> AgentReport:
     store = StoreConnection(options.store, make=True)
     try:
         blobs = shared_blobs(store, options.blobs)
@@ -183,7 +184,7 @@ def _run_once(
         if about is None:
             first_job, seed = join(store, options.fuzz.seed)
             about = {"schema": SCHEMA, "fleet": fleet, "name": new_name(), "first_job": first_job, "seed": seed}
-        return _run(options, models, say, store, blobs, about, began)
+        return _run(options, models, say, store, blobs, about)
     finally:
         store.close()
 
@@ -217,7 +218,7 @@ def _about(out: Path, fleet: str, store: str) -> dict[str, Any] | None:
 
 def _run(
     options: AgentOptions, models: Sequence[LoadedModel], say: Callable[[str], None], store: StoreConnection,
-    blobs: SharedBlobs, about: dict[str, Any], began: Callable[[str], None],
+    blobs: SharedBlobs, about: dict[str, Any],
 ) -> AgentReport:  # fmt: skip
     fuzz = replace(options.fuzz, seed=about["seed"])
     setup = setup_of(options.out, options.targets, options.seconds or math.inf, fuzz)
@@ -231,7 +232,7 @@ def _run(
             intake = ProgramIntake(store, blobs, database, about["name"])
             _take_seeds(intake, database, needed=FUZZ in options.work)
             _write(options.out / ABOUT, about)
-            return _synchronised(options, campaign, database, store, blobs, about, setup.targets, say, began)
+            return _synchronised(options, campaign, database, store, blobs, about, setup.targets, say)
         except UsageError:
             if not campaign.continued and not campaign.programs():
                 (options.out / ABOUT).unlink(missing_ok=True)  # the campaign removes the rest of the folder
@@ -256,11 +257,10 @@ def _take_seeds(intake: ProgramIntake, database: Database, *, needed: bool) -> N
 
 def _synchronised(
     options: AgentOptions, campaign: Campaign, database: Database, store: StoreConnection, blobs: SharedBlobs,
-    about: Mapping[str, Any], targets: Sequence[Target], say: Callable[[str], None], began: Callable[[str], None],
+    about: Mapping[str, Any], targets: Sequence[Target], say: Callable[[str], None],
 ) -> AgentReport:  # fmt: skip
     names = [target.name for target in targets]
     account = register(store, about["name"], about["first_job"], names, campaign.config.jobs)
-    began(account.name)
     setting = WorkSetting(options.work, options.follow, options.look, options.out, options.fuzz.timeout)
     sync = FolderSync(store, blobs, database, account, names, campaign.layout.out / "scratch", setting)
     try:
@@ -303,7 +303,7 @@ class _Loop:
         if self._thread.failed is not None:
             raise self._thread.failed
         if not synchronised:
-            raise StoreUnreachable(
+            raise WorkKept(
                 f"{self._sync.left()} programs and findings of agent {self._name} are not in the store, which is away; "
                 f"they are kept in {self._options.out}, and the same command sends them"
             )

@@ -7,12 +7,14 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Generator, Sequence
+import zlib
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+
+from irfuzz.store.bounded_decompression import TEXT, decompressed
 
 DATABASE = "campaign.sqlite"
 """The file with a campaign's whole state, in its ``--out`` folder."""
@@ -65,47 +67,42 @@ def readable_database(database: Path) -> Generator[Path]:
         yield Path(place, database.name)
 
 
-def read_sightings(database: Path) -> dict[int, Sightings]:
-    """By the number of each finding; empty if the database is missing or cannot be read.
+@dataclass(frozen=True, slots=True)
+class SeenFindings:
+    """What a campaign's database says of its findings as a whole.
+
+    Attributes:
+        sightings: by the number of each.
+        own: names of the targets that the project tests, which others are only compared with; empty if it tests all.
+    """
+
+    sightings: Mapping[int, Sightings] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
+
+
+def read_seen(database: Path) -> SeenFindings:
+    """When each finding was seen, and what is tested; nothing if the database is missing or cannot be read.
 
     Args:
         database: of a campaign; it is not written.
     """
-    try:
-        return {
-            int(number): Sightings(int(times), float(first), float(last))
-            for number, times, first, last in _rows(database, "select number, times, first, last from finding")
-        }
-    except (TypeError, ValueError):
-        return {}
-
-
-def read_own_targets(database: Path) -> frozenset[str]:
-    """Names of the targets that a campaign tests, which others are only compared with; empty if it tests all of them,
-    or the database is missing or cannot be read.
-
-    Args:
-        database: of a campaign; it is not written.
-    """
-    rows = _rows(database, "select value from setting where key = ?", OWN_TARGETS)
-    try:
-        return frozenset(map(str, json.loads(rows[0][0]))) if rows else frozenset()
-    except (TypeError, ValueError):
-        return frozenset()
-
-
-def _rows(database: Path, query: str, *values: str) -> Sequence[tuple[Any, ...]]:
-    """What a query gives; nothing if there is no database that can be read."""
     if not database.is_file():
-        return ()
+        return SeenFindings()
     try:
         with (
             readable_database(database) as path,
             closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as base,
         ):
-            return base.execute(query, values).fetchall()
-    except (OSError, sqlite3.Error):
-        return ()
+            rows = base.execute("select number, times, first, last from finding").fetchall()
+            told = base.execute("select value from setting where key = ?", (OWN_TARGETS,)).fetchone()
+        seen = {int(number): Sightings(int(times), float(first), float(last)) for number, times, first, last in rows}
+        return SeenFindings(seen, _names(told[0]) if told else frozenset())
+    except (OSError, sqlite3.Error, zlib.error, TypeError, ValueError):
+        return SeenFindings()
+
+
+def _names(text: str | bytes) -> frozenset[str]:
+    return frozenset(map(str, json.loads(decompressed(text, TEXT) if isinstance(text, bytes) else text)))
 
 
 def _minute(seconds: float) -> str:

@@ -31,7 +31,7 @@ from irfuzz.report.command_reports.finding_list import (
 )
 from irfuzz.report.pages.finding_page import state_of
 from irfuzz.store.database import Database, FindingRow
-from irfuzz.store.finding_sightings import OWN_TARGETS, Sightings, read_sightings
+from irfuzz.store.finding_sightings import OWN_TARGETS, SeenFindings, Sightings, read_seen
 
 pytestmark = pytest.mark.unit
 
@@ -208,7 +208,7 @@ def test_a_campaign_says_how_often_and_when_each_was_seen(tmp_path: Path) -> Non
 def test_a_list_does_without_a_database_that_cannot_be_read(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "campaign.sqlite").write_bytes(content)
-    assert read_sightings(tmp_path / "campaign.sqlite") == {}
+    assert read_seen(tmp_path / "campaign.sqlite") == SeenFindings()
 
 
 def test_the_newest_campaign_is_that_whose_database_was_written_last(tmp_path: Path) -> None:
@@ -254,7 +254,8 @@ def test_what_blames_only_what_the_campaign_compares_with_is_no_news(tmp_path: P
     write("0003-c", "mine:Other", also="mine:Converter")
     assert [row.others for row in entries([tmp_path])] == [False] * 3, "nobody has said what is tested"
     with closing(Database(tmp_path / "campaign.sqlite")) as database:
-        database.set(OWN_TARGETS, json.dumps(["mine:Converter"]))
+        more = [f"mine:{'x' * 80}{number}" for number in range(20)]  # long settings are stored compressed
+        database.set(OWN_TARGETS, json.dumps(["mine:Converter", *more]))
     rows = entries([tmp_path])
     assert [(row.others, row.news) for row in rows] == [(True, False), (False, True), (False, True)]
     assert [state_of(row)[0] for row in rows] == ["others", "new", "new"], "on the pages, too"

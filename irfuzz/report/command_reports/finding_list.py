@@ -17,7 +17,7 @@ from irfuzz.findings.fault_severity import rating_in
 from irfuzz.findings.suspect_finding_groups import alike
 from irfuzz.frontends.regular_file_opening import read_plain
 from irfuzz.oracle.verdict import Verdict
-from irfuzz.store.finding_sightings import DATABASE, Sightings, read_own_targets, read_sightings
+from irfuzz.store.finding_sightings import DATABASE, Sightings, read_seen
 
 FOLDERS = ("findings", "suspects", "unreplayed")
 """Of a campaign's ``--out`` folder."""
@@ -182,10 +182,11 @@ def entries(paths: Sequence[Path]) -> list[ListedFinding]:
         folders += sorted(f.parent for p in places for f in p.glob(f"*/{ABOUT}"))
         if not folders and not any(p.exists() for p in (*places[1:], path / DATABASE)):
             raise UsageError(f"{path}: no finding there: expected a folder with {ABOUT}, or a campaign's --out folder")
-        seen, own = read_sightings(path / DATABASE), read_own_targets(path / DATABASE)
+        seen = read_seen(path / DATABASE)
         for folder in folders:
-            listed = replace(read(folder), seen=seen.get(_number(folder)))
-            found[folder] = replace(listed, others=bool(own) and not own & _blamed(listed.about))
+            listed = read(folder)
+            others = bool(seen.own) and not seen.own & _blamed(listed.about)
+            found[folder] = replace(listed, seen=seen.sightings.get(_number(folder)), others=others)
     return list(found.values())
 
 
