@@ -40,6 +40,8 @@ def _by_component() -> Mapping[str, Mapping[str, Sequence[KnownIssueRule]]]:
     found: dict[str, dict[str, list[KnownIssueRule]]] = {}
     for rule in shipped():
         precise = (rule.attributes or rule.dtype or rule.where or rule.always) and OF_VALUES & {*rule.symptoms}
-        if precise and len(rule.operators) == 1 and not rule.passes and not rule.within:
-            found.setdefault(rule.component, {}).setdefault(rule.operators[0], []).append(rule)
+        alone = len(rule.operators) + bool(rule.one_of) == 1
+        if precise and alone and not rule.passes and not rule.within:
+            for operator in rule.operators or rule.one_of:
+                found.setdefault(rule.component, {}).setdefault(operator, []).append(rule)
     return found
