@@ -148,13 +148,13 @@ def _measured(bench: _Bench, rounds: int) -> MeasuredCosts:
     per_looked = _mean(looked).less(idle, ROWS)
     per_row_of_query = _mean(queries).less(crowded, CROWD)
     stretch = _stretch()
-    program, overslept = _sleeper(bench)
+    program, stored, overslept = _sleeper(bench)
     return MeasuredCosts(
         sync=idle, per_agent=crowded.less(idle, CROWD), per_query=per_row_of_query.less(per_looked),
         per_given=_mean(given).less(idle, ROWS), per_looked=per_looked,
-        per_taken=_mean(taken).less(idle, ROWS).less(per_looked), program=program, overslept=overslept,
-        stretch=stretch, row_bytes=row_bytes, blob_bytes=blob_bytes, connection_bytes=_backend_bytes(bench),
-        discovery=discovery(), machine=machine(),
+        per_taken=_mean(taken).less(idle, ROWS).less(per_looked), program=program, stored=stored,
+        overslept=overslept, stretch=stretch, row_bytes=row_bytes, blob_bytes=blob_bytes,
+        connection_bytes=_backend_bytes(bench), discovery=discovery(), machine=machine(),
     )  # fmt: skip
 
 
@@ -186,20 +186,26 @@ def _stretch(seconds: float = 0.5) -> float:
     return (time.monotonic() - wall) / seconds
 
 
-def _sleeper(bench: _Bench, programs: int = 300) -> tuple[float, float]:
-    """Processor time of a sleeper's program, and what its sleep takes longer than it should."""
-    job = SleepingJob(sleeping_folder(bench.folder / "sleeper"), 0, FeatureLaw(universe=1, per_program=1), seconds=0.0)
-    job.one()
-    began = time.process_time()
-    for _ in range(programs):
-        job.one()
-    program = (time.process_time() - began) / programs
+def _sleeper(bench: _Bench, programs: int = 300) -> tuple[float, float, float]:
+    """Processor time of a sleeper's program, what it takes more if it is new, and by what a sleep is too long."""
+    known = _program_cpu(bench, "sleeper", FeatureLaw(universe=1, per_program=1), programs)
+    new = _program_cpu(bench, "finder", FeatureLaw(universe=1 << 20, exponent=0.0, per_program=2), programs)
     slept: list[float] = []
     for _ in range(100):
         began = time.monotonic()
         time.sleep(0.02)
         slept.append(time.monotonic() - began - 0.02)
-    return program, statistics.fmean(slept)
+    return known, max(0.0, new - known), statistics.fmean(slept)
+
+
+def _program_cpu(bench: _Bench, name: str, law: FeatureLaw, programs: int) -> float:
+    """Mean processor time of a sleeper's program without its sleep."""
+    job = SleepingJob(sleeping_folder(bench.folder / name), 0, law, seconds=0.0)
+    job.one()
+    began = time.process_time()
+    for _ in range(programs):
+        job.one()
+    return (time.process_time() - began) / programs
 
 
 def discovery(programs: int = 2000) -> list[tuple[int, int]]:

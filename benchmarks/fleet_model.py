@@ -82,6 +82,7 @@ class MeasuredCosts:
         per_looked: of each row of others that is looked at and left.
         per_taken: of each row that is taken in, its blob included, beyond looking at it.
         program: of a sleeper's program beyond its sleep, without what is stored.
+        stored: more if it shows something new, so that the folder keeps it.
         overslept: seconds that a sleep of 20 ms takes longer here.
         stretch: seconds that pass for one of processor time here: above 1 if others use the machine.
         row_bytes: that a program takes in the database, its features and indexes included.
@@ -98,6 +99,7 @@ class MeasuredCosts:
     per_looked: Cost
     per_taken: Cost
     program: float
+    stored: float
     overslept: float
     stretch: float
     row_bytes: int

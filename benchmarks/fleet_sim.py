@@ -2,7 +2,7 @@
 
 * ``python -m benchmarks.fleet_sim measure [--rounds 10]`` measures what a synchronisation costs here
   (``benchmarks.fleet_costs``) and writes it, with date and machine, to ``benchmarks/results/fleet_costs.json``.
-* ``... compare [--agents 2,4,8,16,32] [--seconds 30]`` runs real agents whose program is a sleep of 20 ms
+* ``... compare [--agents 2,4,8,16,32] [--seconds 30] [--warm 20]`` runs real agents whose program is a sleep of 20 ms
   (``benchmarks.fleet_sleepers``) against a PostgreSQL, simulates the same, and prints both. Exit code 1 if a rate is
   more than 20% from the simulation.
 * ``... scale [--machines 100,1000,10000] [--jobs 16] [--rate 50]`` simulates larger fleets on machines of their own,
@@ -135,7 +135,8 @@ class SleeperSimulation:
             agent.known |= news
             agent.held |= news
             agent.pending.append(news)
-        return self._cores.serve(now, self._costs.program * self._costs.stretch)
+        busy = self._costs.program + (self._costs.stored if news else 0.0)
+        return self._cores.serve(now, busy * self._costs.stretch)
 
     def _synchronise(
         self, number: int, agent: _Sleeper, now: float, sync: _Synchronisation
@@ -179,12 +180,15 @@ class SleeperSimulation:
         return busy
 
 
-def compare(agents: Sequence[int], seconds: float, costs: MeasuredCosts, cores: int) -> list[dict[str, Any]]:
+def compare(
+    agents: Sequence[int], seconds: float, warm: float, costs: MeasuredCosts, cores: int
+) -> list[dict[str, Any]]:
     """Real sleepers beside simulated ones.
 
     Args:
         agents: how many, one fleet each.
         seconds: that programs are counted.
+        warm: seconds that they work before: at the start nearly each program is new, as in no long campaign.
         costs: of this machine as it is now.
         cores: of it.
     """
@@ -197,8 +201,8 @@ def compare(agents: Sequence[int], seconds: float, costs: MeasuredCosts, cores: 
     try:
         for many in agents:
             with tempfile.TemporaryDirectory(prefix="irfuzz-fleet-sim-") as place:
-                real = run_sleepers(server.database(), Path(place), many, seconds, law=law)
-            made = SleeperSimulation(costs, many, law, cores).run(5.0, seconds)
+                real = run_sleepers(server.database(), Path(place), many, seconds, law=law, warm=warm)
+            made = SleeperSimulation(costs, many, law, cores).run(warm, seconds)
             ideal = many / (SLEEP + costs.overslept + costs.program * costs.stretch)
             rows.append(
                 {
@@ -221,6 +225,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--agents", default="2,4,8,16,32")
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--warm", type=float, default=20.0, help="seconds of work before programs are counted")
     parser.add_argument("--machines", default="100,1000,10000")
     parser.add_argument("--jobs", type=int, default=16)
     parser.add_argument("--rate", type=float, default=50.0, help="programs a second of a job")
@@ -236,7 +241,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if args.what == "compare":
         costs = measure(args.rounds)  # anew: other work on this machine is a part of them
-        rows = compare([int(n) for n in args.agents.split(",")], args.seconds, costs, int(costs.machine["cores"]))
+        agents, cores = [int(n) for n in args.agents.split(",")], int(costs.machine["cores"])
+        rows = compare(agents, args.seconds, args.warm, costs, cores)
         if args.json:
             args.json.write_text(json.dumps({"costs": costs.to_json(), "fleets": rows}, indent=1) + "\n")
         return int(any(abs(row["ratio"] - 1) > NEAR for row in rows))

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, and_, func, or_, select, tuple_, update
 
 from irfuzz.campaign.corpus.feature_holders import FeatureHolders
 from irfuzz.campaign.corpus.known_programs import claim_of, entries_after
@@ -29,6 +29,12 @@ from irfuzz.store.taken_programs import TakenProgram, TakenRecord, take_in, vect
 
 BATCH = 200
 """Programs that are given or looked at in one transaction."""
+
+AT_ONCE = 100
+"""Agents whose programs one query asks for."""
+
+_NEWS = [c for c in SHARED_PROGRAM.c if c.name not in ("trace", "dropped")]
+"""Columns that are read of every new program, before it is known whether it is taken in."""
 
 _FIELDS = ("digest", "seed", "parent", "iteration", "features", "nodes", "cost", "keys")
 """Columns that a program has here and in a campaign's database alike; its job is counted from the agent's first."""
@@ -118,11 +124,13 @@ def give(
     if programs:
         now = float(connection.execute(select(store_time())).scalar_one())
         rows = [{"agent": name, "sequence": p.sequence, **p.values, "added": now} for p in programs]
-        connection.execute(store.insert(SHARED_PROGRAM).on_conflict_do_nothing(), rows)
+        # With RETURNING, SQLAlchemy makes one statement of many rows, which costs the database half.
+        new = store.insert(SHARED_PROGRAM).on_conflict_do_nothing().returning(SHARED_PROGRAM.c.sequence)
+        connection.execute(new, rows)
         keys = sorted(features_of(programs) - known)  # sorted: two agents never wait for each other in a circle
         if keys:
             values = [{"key": key, "agent": name, "added": now} for key in keys]
-            connection.execute(store.insert(FEATURE).on_conflict_do_nothing(), values)
+            connection.execute(store.insert(FEATURE).on_conflict_do_nothing().returning(FEATURE.c.key), values)
         last = {"sequence": programs[-1].sequence}
         connection.execute(update(AGENT).where(AGENT.c.name == name).values(**last))
     if taken:
@@ -230,7 +238,7 @@ class ProgramIntake:
             return False
         chosen = self._chosen(found, early)
         self._holders.forget_reserved()
-        programs = [p for p in (self._read(row) for row in chosen) if p is not None]
+        programs = self._read(chosen)
         self.taken += take_in(self._database, programs, vectors)
         self.looked_at += len(found)
         self._seeds.update(p.row.digest for p in programs if not p.row.parent)
@@ -249,29 +257,29 @@ class ProgramIntake:
 
         Vectors are set to their ends. What the distillation has dropped is passed over, or was removed.
         """
-        columns = [c for c in SHARED_PROGRAM.c if c.name not in ("trace", "dropped")]
         found: list[dict[str, Any]] = []
         more = False
         with self._store.transaction() as connection:
             agents = connection.execute(select(AGENT.c.name, AGENT.c.sequence).where(AGENT.c.name != self._name)).all()
-            for agent, sequence in sorted(agents):
-                if sequence <= vectors.get(agent, 0):
-                    continue
-                query = select(*columns).where(
-                    SHARED_PROGRAM.c.agent == agent, SHARED_PROGRAM.c.sequence > vectors.get(agent, 0),
-                    SHARED_PROGRAM.c.dropped == 0,
-                )  # fmt: skip
-                rows = connection.execute(query.order_by(SHARED_PROGRAM.c.sequence).limit(most)).mappings().all()
-                found += map(dict, rows)
-                more = more or len(rows) == most
-                # Up to the agent's own number all of its rows are committed: they came with it.
-                last = int(rows[-1]["sequence"]) if rows else 0
-                vectors[agent] = last if len(rows) == most else max(last, sequence)
+            # Up to an agent's own number all of its rows are committed: they came with it.
+            behind = sorted((name, last) for name, last in agents if last > vectors.get(name, 0))
+            for begin in range(0, len(behind), AT_ONCE):
+                part = dict(behind[begin : begin + AT_ONCE])
+                limit = most * len(part)
+                rows = _rows_after(connection, {name: vectors.get(name, 0) for name in part}, limit)
+                whole = len(rows) < limit
+                # A row may be newer than the number that was read before it.
+                ends = {name: max(last, vectors.get(name, 0)) for name, last in part.items()} if whole else {}
+                for row in rows:
+                    ends[row["agent"]] = max(ends.get(row["agent"], 0), int(row["sequence"]))
+                vectors.update(ends)
+                found += rows
+                more = more or not whole
             # A mutant may come before the seed, which another agent was given.
             are_seeds = SHARED_PROGRAM.c.parent == ""
             many = connection.execute(select(func.count()).select_from(SHARED_PROGRAM).where(are_seeds)).scalar_one()
             look = many != self._many_seeds
-            seeds = connection.execute(select(*columns).where(are_seeds)).mappings().all() if look else []
+            seeds = connection.execute(select(*_NEWS).where(are_seeds)).mappings().all() if look else []
         self._many_seeds = many
         here = {(row["agent"], row["sequence"]) for row in found}
         wanted = [dict(row) for row in seeds if row["digest"] not in self._seeds]
@@ -293,29 +301,44 @@ class ProgramIntake:
                     chosen.setdefault(row["digest"], row)
         return list(chosen.values())
 
-    def _read(self, row: Mapping[str, Any]) -> TakenProgram | None:
-        """A program with its bytes; ``None`` if it cannot be used here."""
-        agent, sequence = row["agent"], row["sequence"]
-        query = select(SHARED_PROGRAM.c.trace).where(
-            SHARED_PROGRAM.c.agent == agent, SHARED_PROGRAM.c.sequence == sequence
-        )
-        with self._store.transaction() as connection:
-            text = trace_text_of(connection.execute(query).scalar_one())
+    def _read(self, rows: Sequence[Mapping[str, Any]]) -> list[TakenProgram]:
+        """Programs with their bytes, in the order of their rows; what cannot be used here is left out, and counted."""
+        found: list[TakenProgram] = []
+        traces = self._traces(rows)
+        for row in rows:
+            text = traces.get((row["agent"], row["sequence"]))
+            model = None if text is None else self._model(row)
+            if model is None or text is None or (row["parent"] and not self._can_stand(text)):
+                self.missing += 1
+                continue
+            if not row["parent"]:
+                self._seeds.add(row["digest"])
+            values = {name: row[name] for name in _FIELDS}
+            stored = ProgramRow(**values, model=model, trace=text, job=-1)
+            found.append(TakenProgram(row["agent"], row["sequence"], stored))
+        return found
+
+    def _traces(self, rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
+        """The trace of each row by agent and number; a distillation may have removed one meanwhile."""
+        c = SHARED_PROGRAM.c
+        found: dict[tuple[str, int], str] = {}
+        for begin in range(0, len(rows), BATCH):
+            keys = [(row["agent"], row["sequence"]) for row in rows[begin : begin + BATCH]]
+            query = select(c.agent, c.sequence, c.trace).where(tuple_(c.agent, c.sequence).in_(keys))
+            with self._store.transaction() as connection:
+                found |= {(agent, n): trace_text_of(data) for agent, n, data in connection.execute(query)}
+        return found
+
+    def _model(self, row: Mapping[str, Any]) -> bytes | None:
+        """The stored model of a program, whose weights are in the folder then; ``None`` if a blob is gone."""
         try:
             model = self._blobs.get(row["blob"])
             for digest in json.loads(row["weights"]):
                 if not self._database.blobs.has(digest):
                     self._database.blobs.put(self._blobs.map(digest))
         except InternalError:
-            self.missing += 1
             return None
-        if row["parent"] and not self._can_stand(text):
-            self.missing += 1
-            return None
-        if not row["parent"]:
-            self._seeds.add(row["digest"])
-        values = {name: row[name] for name in _FIELDS}
-        return TakenProgram(agent, sequence, ProgramRow(**values, model=model, trace=text, job=-1))
+        return model
 
     def _can_stand(self, text: str) -> bool:
         """Whether the seed of a mutant, and those that it took parts from, are here."""
@@ -327,3 +350,20 @@ class ProgramIntake:
 def _small() -> frozenset[str]:
     """Digests of the programs of one node, which are in no database."""
     return frozenset(program.digest for program in sprouts().values())
+
+
+def _rows_after(connection: Connection, vectors: Mapping[str, int], limit: int) -> list[dict[str, Any]]:
+    """Programs of agents behind a number each, in their order; if there are more than asked for, whole agents last.
+
+    The database's order of names is its own, so that with ``limit`` rows nobody knows which agents were looked at.
+
+    Args:
+        connection: of a transaction.
+        vectors: numbers by the name of the agent.
+        limit: most rows.
+    """
+    c = SHARED_PROGRAM.c
+    behind = or_(*(and_(c.agent == agent, c.sequence > number) for agent, number in vectors.items()))
+    query = select(*_NEWS).where(behind, c.dropped == 0).order_by(c.agent, c.sequence).limit(limit)
+    rows = map(dict, connection.execute(query).mappings())
+    return sorted(rows, key=lambda row: (row["agent"], row["sequence"]))

@@ -105,11 +105,12 @@ class SharedBlobs:
 
         def read() -> bytes | None:
             try:
-                return self._system.cat_file(self._path(digest))
+                path = self._path(digest)
+                return Path(path).read_bytes() if self._local else self._system.cat_file(path)
             except FileNotFoundError:
                 return None
 
-        packed = self._ask(read, f"blob {digest[:12]} cannot be read")
+        packed: bytes | None = self._ask(read, f"blob {digest[:12]} cannot be read")
         if packed is None:
             raise InternalError(f"--blobs {self.place}: there is no blob {digest}")
         try:

@@ -62,6 +62,8 @@ class ProgramRow:
 _PROGRAM = tuple(ProgramRow.__slots__)[:-3]
 """Fields of it that are columns of its table."""
 
+_INSERT_PROGRAMS = insert(PROGRAM).on_conflict_do_nothing().returning(PROGRAM.c.number, PROGRAM.c.digest)
+
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
@@ -232,7 +234,7 @@ class Database:
             row: its model is stored as it comes (see ``programs`` for how to write one).
         """
         with self.transaction() as connection:
-            return insert_program(connection, row) is not None
+            return insert_programs(connection, [row]) != [None]
 
     def record(
         self,
@@ -253,7 +255,8 @@ class Database:
             rows: the programs; those whose digests are known are left out.
         """
         with self.transaction() as connection:
-            new = [(number, row) for row in rows if (number := insert_program(connection, row)) is not None]
+            numbers = insert_programs(connection, rows)
+            new = [(number, row) for number, row in zip(numbers, rows, strict=True) if number is not None]
             add_entries(connection, [index_row(number, row) for number, row in new if row.cost])
             self.waiting.store(connection)
             added = len(new)
@@ -513,16 +516,22 @@ def _explain(connection: Connection, number: int) -> None:
         connection.execute(statement.values(status=Status.EXPLAINED.value))
 
 
-def insert_program(connection: Connection, row: ProgramRow) -> int | None:
-    """Add a program, as a part of a transaction, and return its number; ``None`` if one with its digest is there.
+def insert_programs(connection: Connection, rows: Sequence[ProgramRow]) -> list[int | None]:
+    """Add programs, as a part of a transaction.
 
     Args:
         connection: of the transaction.
-        row: the program.
+        rows: the programs.
+
+    Returns:
+        The number of each in the order of ``rows``; ``None`` if one with its digest is there already.
     """
-    values = {name: getattr(row, name) for name in _PROGRAM}
-    statement = insert(PROGRAM).values(**values, added=time.time()).on_conflict_do_nothing()
-    return connection.execute(statement.returning(PROGRAM.c.number)).scalar_one_or_none()
+    if not rows:
+        return []
+    now = time.time()
+    values = [{**{name: getattr(row, name) for name in _PROGRAM}, "added": now} for row in rows]
+    new = {row.digest: row.number for row in connection.execute(_INSERT_PROGRAMS, values)}
+    return [new.pop(row.digest, None) for row in rows]
 
 
 def index_row(number: int, row: ProgramRow) -> IndexRow:

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from irfuzz.store.corpus_index import add_entries
-from irfuzz.store.database import Database, ProgramRow, index_row, insert_program
+from irfuzz.store.database import Database, ProgramRow, index_row, insert_programs
 from irfuzz.store.database_schema import ENTRY, PROGRAM, SETTING, TAKEN, TALLY
 
 VECTORS = "taken up to"
@@ -67,23 +67,19 @@ def take_in(database: Database, programs: Sequence[TakenProgram], vectors: Mappi
     Returns:
         How many were new.
     """
-    new = 0
     text = json.dumps(dict(vectors))
     with database.transaction() as connection:
         progress = json.dumps({str(row.job): row.iteration for row in connection.execute(select(TALLY))})
-        for program in programs:
-            number = insert_program(connection, program.row)
-            if number is None:
-                continue
-            new += 1
-            values = {"number": number, "source": program.source, "sequence": program.sequence, "progress": progress}
+        numbers = insert_programs(connection, [program.row for program in programs])
+        new = [(number, program) for number, program in zip(numbers, programs, strict=True) if number is not None]
+        if new:
+            records = [{"number": n, "source": p.source, "sequence": p.sequence, "progress": progress} for n, p in new]
             # A number is given twice only if nobody had stored anything of its first program.
-            connection.execute(insert(TAKEN).values(**values))
-            if program.row.cost:
-                add_entries(connection, [index_row(number, program.row)])
+            connection.execute(insert(TAKEN), records)
+        add_entries(connection, [index_row(number, p.row) for number, p in new if p.row.cost])
         statement = insert(SETTING).values(key=VECTORS, value=text)
         connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": text}))
-    return new
+    return len(new)
 
 
 def own_programs(database: Database, number: int, most: int = 200) -> list[tuple[int, ProgramRow]]:

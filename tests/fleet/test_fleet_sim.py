@@ -33,7 +33,7 @@ from benchmarks.fleet_model import (
 from benchmarks.fleet_sim import SleeperSimulation
 
 FREE = MeasuredCosts(
-    Cost(), Cost(), Cost(), Cost(), Cost(), Cost(), program=0.0, overslept=0.0, stretch=1.0, row_bytes=4000,
+    Cost(), Cost(), Cost(), Cost(), Cost(), Cost(), program=0.0, stored=0.0, overslept=0.0, stretch=1.0, row_bytes=4000,
     blob_bytes=1000, connection_bytes=5_000_000, discovery=[(1000, 400)], machine={},
 )  # fmt: skip
 LAW = FeatureLaw(universe=500, exponent=1.0, per_program=3)
