@@ -69,6 +69,10 @@ class Cost:
         pairs = zip(asdict(self).values(), asdict(other).values(), strict=True)
         return Cost(*(max(0.0, (a - b) / share) for a, b in pairs))
 
+    def plus(self, other: Cost) -> Cost:
+        """Both."""
+        return Cost(self.agent + other.agent, self.database + other.database, self.wall + other.wall)
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCosts:
@@ -80,7 +84,7 @@ class MeasuredCosts:
         per_query: more of each other agent that has news.
         per_given: of each row that is given, its blob included.
         per_looked: of each row of others that is looked at and left.
-        per_taken: of each row that is taken in, its blob included, beyond looking at it.
+        per_taken: of each row that is taken in, its blob and telling the store included, beyond looking at it.
         program: of a sleeper's program beyond its sleep, without what is stored.
         stored: more if it shows something new, so that the folder keeps it.
         overslept: seconds that a sleep of 20 ms takes longer here.

@@ -2,7 +2,7 @@
 
 * ``python -m benchmarks.fleet_sim measure [--rounds 10]`` measures what a synchronisation costs here
   (``benchmarks.fleet_costs``) and writes it, with date and machine, to ``benchmarks/results/fleet_costs.json``.
-* ``... compare [--agents 2,4,8,16,32] [--seconds 30] [--warm 20]`` runs real agents whose program is a sleep of 20 ms
+* ``... compare [--agents 2,4,8,16,32] [--seconds 30] [--warm 60]`` runs real agents whose program is a sleep of 20 ms
   (``benchmarks.fleet_sleepers``) against a PostgreSQL, simulates the same, and prints both. Exit code 1 if a rate is
   more than 20% from the simulation.
 * ``... scale [--machines 100,1000,10000] [--jobs 16] [--rate 50]`` simulates larger fleets on machines of their own,
@@ -225,7 +225,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--agents", default="2,4,8,16,32")
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--warm", type=float, default=20.0, help="seconds of work before programs are counted")
+    parser.add_argument("--warm", type=float, default=60.0, help="seconds of work before programs are counted")
     parser.add_argument("--machines", default="100,1000,10000")
     parser.add_argument("--jobs", type=int, default=16)
     parser.add_argument("--rate", type=float, default=50.0, help="programs a second of a job")

@@ -141,7 +141,7 @@ def give(
             }
             for t in taken
         ]  # fmt: skip
-        connection.execute(store.insert(INTAKE).on_conflict_do_nothing(), intake)
+        connection.execute(store.insert(INTAKE).on_conflict_do_nothing().returning(INTAKE.c.number), intake)
         connection.execute(update(AGENT).where(AGENT.c.name == name).values(taken=taken[-1].number))
 
 
