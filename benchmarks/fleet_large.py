@@ -16,10 +16,14 @@ import numpy as np
 
 from benchmarks.fleet_model import EVERY, Cores, FeatureLaw, MeasuredCosts, as_idle, sync_cost
 
-EXCHANGES = ("as built", "one query", "subscribed", "filtered")
-"""Ways of exchange: as it is built; with one query for all others' news in place of one for each, and no row of each
-agent read; that, with an agent looking at and taking in only what shows features of its own share; and that, with a
-filter of all known features in place of rows, so that it gives none that others have found."""
+EXCHANGES = ("as built", "without list", "subscribed", "filtered")
+"""Ways of exchange: as it is built, with the list of all agents read each time, and one query for the news of a hundred
+of them; with one query for all news and without the list; that, with an agent looking at and taking in only what shows
+features of its own share; and that, with a filter of all known features in place of rows, so that it gives none that
+others have found."""
+
+AT_ONCE = 100
+"""Agents whose news one query asks for, as ``irfuzz.fleet.program_exchange.AT_ONCE``."""
 
 CLASSES = 100
 """Shares of features to one of which an agent subscribes."""
@@ -197,10 +201,12 @@ class FleetSimulation:
         machine.rows, machine.unique, machine.last = self._rows, self._unique, now
         others = max(1, plan.machines - 1)
         if plan.exchange == "as built":
-            queries, agents = others * -math.expm1(-rows / others), plan.machines
+            asked, agents = others * -math.expm1(-rows / others), plan.machines
+            queries = max(min(1.0, asked), asked / AT_ONCE)
         else:
-            queries, agents = min(1.0, rows), 1
-        cost = sync_cost(costs, agents, queries, len(given), rows - unique, unique)
+            queries = asked = min(1.0, rows)
+            agents = 1
+        cost = sync_cost(costs, agents, asked, len(given), rows - unique, unique)
         begun = now + cost.agent
         done = self._database.serve(now, cost.database) + cost.agent
         if counted:
@@ -328,6 +334,12 @@ COLUMNS = {
 """Of the table in docs/fleet.md, by fields of ``FleetFigures``."""
 
 
+def _cell(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
 def table(found: dict[str, Any]) -> str:
     """What ``scale`` found as a table in Markdown, and the limits below it.
 
@@ -337,6 +349,6 @@ def table(found: dict[str, Any]) -> str:
     lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     for row in found["fleets"]:
         cells = (row[name] for name in COLUMNS.values())
-        lines.append(f"| {' | '.join(f'{c:,.4g}' if isinstance(c, int | float) else c for c in cells)} |")
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
     limits = (f"{name}: {'over ' * (many >= MOST)}{many:,}" for name, many in found["limits"].items())
     return "\n".join([*lines, "", f"Machines until the database is full: {'; '.join(limits)}."])

@@ -81,7 +81,7 @@ class MeasuredCosts:
     Attributes:
         sync: of a synchronisation with nothing new beside one other agent.
         per_agent: more of each agent that there is.
-        per_query: more of each other agent that has news.
+        per_query: more of each other agent that has news and is asked for.
         per_given: of each row that is given, its blob included.
         per_looked: of each row of others that is looked at and left.
         per_taken: of each row that is taken in, its blob and telling the store included, beyond looking at it.

@@ -263,7 +263,7 @@ class Campaign:
             self.killed = self._jobs.end(PATIENCE_ASKED if self._asked else min(PATIENCE, left + PATIENCE_LATE))
         self._watch.check()  # nothing is written where another folder may be now
         self._place_all()  # of those that were killed, too
-        return self.progress(began, before, faults_before)
+        return self.progress(began, before, faults_before, anew=True)
 
     def _ends_alone(self, stop_at: int) -> bool:
         """Whether the one job ends by itself now, as soon as it has looked into what it is busy with."""
@@ -400,13 +400,14 @@ class Campaign:
     def _count(self, name: str) -> int:
         return sum(counts.get(name, 0) for _, _, _, counts in self.database.tallies())
 
-    def progress(self, began: float, before: int, faults_before: int) -> CampaignProgress:
+    def progress(self, began: float, before: int, faults_before: int, *, anew: bool = False) -> CampaignProgress:
         """How far it has come since ``began``, when it had judged ``before`` programs and failed so many times.
 
         Args:
             began: when this run began, by ``time.monotonic``.
             before: programs that earlier runs of a continued campaign had judged.
             faults_before: internal errors that they had counted.
+            anew: what is covered is read now; else it may be two seconds old.
 
         Returns:
             Figures over all jobs. The rate is that of this run alone, in programs a second.
@@ -433,6 +434,6 @@ class Campaign:
             internal_errors=counts.get(INTERNAL, 0) - faults_before + len(self.deaths),
             last=time.time() - found["last"] if found["last"] else None,
             counts=dict(sorted(counts.items())),
-            coverage=dict(self._covered.shares(seconds, programs)),
+            coverage=dict(self._covered.shares(seconds, programs, anew=anew)),
             python_lines=self._covered.python_lines(),
         )

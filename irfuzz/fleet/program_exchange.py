@@ -124,13 +124,9 @@ def give(
     if programs:
         now = float(connection.execute(select(store_time())).scalar_one())
         rows = [{"agent": name, "sequence": p.sequence, **p.values, "added": now} for p in programs]
-        # With RETURNING, SQLAlchemy makes one statement of many rows, which costs the database half.
-        new = store.insert(SHARED_PROGRAM).on_conflict_do_nothing().returning(SHARED_PROGRAM.c.sequence)
-        connection.execute(new, rows)
+        store.insert_new(connection, SHARED_PROGRAM, rows)
         keys = sorted(features_of(programs) - known)  # sorted: two agents never wait for each other in a circle
-        if keys:
-            values = [{"key": key, "agent": name, "added": now} for key in keys]
-            connection.execute(store.insert(FEATURE).on_conflict_do_nothing().returning(FEATURE.c.key), values)
+        store.insert_new(connection, FEATURE, [{"key": key, "agent": name, "added": now} for key in keys])
         last = {"sequence": programs[-1].sequence}
         connection.execute(update(AGENT).where(AGENT.c.name == name).values(**last))
     if taken:
@@ -141,7 +137,7 @@ def give(
             }
             for t in taken
         ]  # fmt: skip
-        connection.execute(store.insert(INTAKE).on_conflict_do_nothing().returning(INTAKE.c.number), intake)
+        store.insert_new(connection, INTAKE, intake)
         connection.execute(update(AGENT).where(AGENT.c.name == name).values(taken=taken[-1].number))
 
 

@@ -54,8 +54,20 @@ def test_jobs_add_up_and_the_curve_goes_on(tmp_path: Path) -> None:
     assert coverage_of(database).shares()["input"].ratio == two
     for n in range(20):
         again._texts.clear()
-        again.shares(3.0 + n, 4)
+        again.shares(3.0 + n, 4, anew=True)
     assert len(curve_of(database)) == 23
+
+
+def test_what_is_covered_is_read_every_other_second(tmp_path: Path) -> None:
+    database = Database(tmp_path / "campaign.sqlite")
+    covered = JointCoverage(database)
+    covered.shares(5.0, 0)
+    told(database, 0, "sprout-float-3x3-17")
+    assert covered.shares(6.9, 1)["input"] == 0
+    assert covered.shares(6.9, 1, anew=True)["input"] > 0
+    told(database, 1, "sprout-int64-3-17")
+    assert covered.shares(8.0, 2)["input"] < covered.shares(9.0, 2)["input"]
+    assert covered.shares(1.0, 2)["input"] > 0, "a run that has just begun looks"
 
 
 def test_programs_are_counted_once_by_however_many_jobs_and_runs(tmp_path: Path) -> None:
@@ -107,20 +119,22 @@ def test_lines_patterns_and_passes_of_all_jobs_add_up(tmp_path: Path) -> None:
     database.set(f"{FUSIONS}0", json.dumps({"schema": 1, "exact": missing[:3], "near": near[:1]}))
     database.set(f"{FUSIONS}1", json.dumps({"schema": 1, "exact": missing[1:4], "near": []}))
     database.set(f"{PASSES}0", fired("GeluFusionL1"))
-    second = covered.shares(2.0, 2)
+    second = covered.shares(2.0, 2, anew=True)
     assert covered.python_lines() == {"onnx": 3}
     assert (first["pattern"], second["pattern"]) == (0.0, 4 / len(missing))
     assert second["near pattern"] == 1 / len(missing)
     assert set(second) > set(first)
     database.set(f"{PASSES}1", fired("ReluFusion", "ConstantFolding"))
-    third = covered.shares(3.0, 3)
+    third = covered.shares(3.0, 3, anew=True)
     (passes,) = set(second) - set(first)
     assert (second[passes], third[passes]) == (pytest.approx(1 / 3), 1.0)
     assert curve_of(database) == []
     assert len(fusions_of(database).missing()["exact"]) == len(missing) - 4
     assert passes_of(database).missing() == {"onnxruntime 1.31.1": []}
     assert lines_of(database).packages() == {"onnx": 3}
-    assert (covered.shares(4.0, 4), covered.python_lines()) == (third, {"onnx": 3}), "what has not changed is the same"
+    assert (covered.shares(4.0, 4, anew=True), covered.python_lines()) == (third, {"onnx": 3}), (
+        "what has not changed is the same"
+    )
 
 
 def test_of_a_long_curve_every_second_row_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,9 +143,9 @@ def test_of_a_long_curve_every_second_row_goes(tmp_path: Path, monkeypatch: pyte
     covered = JointCoverage(database)
     for n in range(4):
         told(database, n, "sprout-float-3x3-17")
-        covered.shares(float(n), n)
+        covered.shares(float(n), n, anew=True)
     assert [row[0] for row in curve_of(database)] == [0.0, 1.0, 2.0, 3.0]
     told(database, 4, "sprout-float-3x3-17")
-    shares = covered.shares(4.25, 9)
+    shares = covered.shares(4.25, 9, anew=True)
     assert [row[:2] for row in curve_of(database)] == [[0.0, 0], [2.0, 2], [4.2, 9]]
     assert curve_of(database)[-1][2:] == [round(shares[name], 5) for name in CRITERIA]

@@ -19,6 +19,9 @@ CURVE = "coverage curve"
 FIRED_CURVE = "passes curve"
 """Key of the setting with rows of seconds and how many passes of optimisers had fired."""
 
+EVERY = 2.0
+"""Seconds between two looks at what the jobs cover: it is read and unpacked whole, and grows by little."""
+
 ROWS = 1000
 """Of a longer curve every second row is dropped."""
 
@@ -30,6 +33,7 @@ class JointCoverage:
         self._database = database
         self._coverage = Coverage(load())
         self._texts: dict[str, str] = {}
+        self._looked, self._shares = -EVERY, dict[str, float]()
         self._fusions = Fusions()
         self._lines = LineCoverage()
         self._passes = PassCoverage()
@@ -42,7 +46,7 @@ class JointCoverage:
         """Lines of components written in Python that ran, by package, as of the last ``shares``."""
         return self._lines.packages()
 
-    def shares(self, seconds: float, programs: int) -> Mapping[str, float]:
+    def shares(self, seconds: float, programs: int, *, anew: bool = False) -> Mapping[str, float]:
         """The share of each criterion, of fusion patterns and of optimisers' passes, from 0 to 1.
 
         If criteria changed, the curve gets a row.
@@ -50,7 +54,13 @@ class JointCoverage:
         Args:
             seconds: since this run of the campaign began.
             programs: of all runs.
+            anew: look even if the last look was less than ``EVERY`` seconds ago.
         """
+        if anew or not 0 <= seconds - self._looked < EVERY:
+            self._looked, self._shares = seconds, self._look(seconds, programs)
+        return self._shares
+
+    def _look(self, seconds: float, programs: int) -> dict[str, float]:
         changed = False
         for key, text in self._database.settings().items():
             if key.startswith(COVERAGE) and self._texts.get(key) != text:
