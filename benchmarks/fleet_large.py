@@ -17,13 +17,10 @@ import numpy as np
 from benchmarks.fleet_model import EVERY, Cores, FeatureLaw, MeasuredCosts, as_idle, sync_cost
 
 EXCHANGES = ("as built", "without list", "subscribed", "filtered")
-"""Ways of exchange: as it is built, with the list of all agents read each time, and one query for the news of a hundred
-of them; with one query for all news and without the list; that, with an agent looking at and taking in only what shows
-features of its own share; and that, with a filter of all known features in place of rows, so that it gives none that
-others have found."""
-
-AT_ONCE = 100
-"""Agents whose news one query asks for, as ``irfuzz.fleet.program_exchange.AT_ONCE``."""
+"""Ways of exchange: as it is built, reading the list of all agents each time, and asking for the news of those that
+have some; without the list, asking once for all; that, with an agent looking at and taking in only what shows features
+of its own share; and that, with a filter of all known features in place of rows, so that it gives none that others
+have found."""
 
 CLASSES = 100
 """Shares of features to one of which an agent subscribes."""
@@ -202,7 +199,7 @@ class FleetSimulation:
         others = max(1, plan.machines - 1)
         if plan.exchange == "as built":
             asked, agents = others * -math.expm1(-rows / others), plan.machines
-            queries = max(min(1.0, asked), asked / AT_ONCE)
+            queries = min(1.0, asked)
         else:
             queries = asked = min(1.0, rows)
             agents = 1

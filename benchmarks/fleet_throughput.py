@@ -1,9 +1,10 @@
 """Two agents of one job on PostgreSQL against one local campaign of two jobs: programs a second, in alternating pairs.
 
-``python -m benchmarks.fleet_throughput [--pairs 5] [--seconds 60] [--agents 2] [--seeds seeds] [--json FILE]``. Both
-sides run the same seeds on ONNXRuntime without and with optimisation, in folders of their own that are new each time;
-they are counted once every job has judged some programs, so that the start of processes is left out. The database runs
-on the same cores, and is counted with them: what is printed is the ratio of each pair and the median, processor time
+``python -m benchmarks.fleet_throughput [--pairs 5] [--seconds 60] [--warm 120] [--agents 2] [--seeds seeds]
+[--json FILE]``. Both sides run the same seeds on ONNXRuntime without and with optimisation, in new folders; they are
+counted once every job has judged some programs and ``--warm`` seconds have passed, so that neither the start of
+processes counts nor the first findings, which each agent makes small and confirms for itself. The database runs on the
+same cores, and is counted with them: what is printed is the ratio of each pair and the median, processor time
 of the database, and the share of a processor that synchronisation took in the agents. Exit code 1 if the median of the
 ratios is below 0.9. A quiet machine is needed: what else runs there meets both sides, but not alike.
 """
@@ -98,25 +99,26 @@ def programs_judged(database: Path) -> int:
 
 
 def measured(running: Running, seconds: float) -> float:
-    """Programs a second of all, once they are warm."""
-    running.wait_until_warm()
+    """Programs a second of all from now on."""
     before, began = sum(running.programs()), time.monotonic()
     time.sleep(seconds)
     return (sum(running.programs()) - before) / (time.monotonic() - began)
 
 
-def local(seeds: Path, jobs: int, seconds: float) -> float:
+def local(seeds: Path, jobs: int, warm: float, seconds: float) -> float:
     """Programs a second of one campaign."""
     with tempfile.TemporaryDirectory(prefix="irfuzz-fleet-local-") as place:
         words = ["fuzz", seeds, "--jobs", jobs, "--time", "2h", "--targets", TARGETS, "--quiet"]
         running = Running(Path(place), [words])
         try:
+            running.wait_until_warm()
+            time.sleep(warm)
             return measured(running, seconds)
         finally:
             running.end()
 
 
-def fleet(server: PostgresServer, seeds: Path, agents: int, seconds: float) -> dict[str, float]:
+def fleet(server: PostgresServer, seeds: Path, agents: int, warm: float, seconds: float) -> dict[str, float]:
     """Programs a second of agents of one job each, and what database and synchronisation took."""
     url = server.database()
     store = StoreConnection(url, make=True)
@@ -125,6 +127,7 @@ def fleet(server: PostgresServer, seeds: Path, agents: int, seconds: float) -> d
         running = Running(Path(place), [[*words, "--jobs", 1, "--time", "2h"]] * agents)
         try:
             running.wait_until_warm()
+            time.sleep(warm)
             before, cpu, began = fleet_status(store), database_cpu(server), time.monotonic()
             rate = measured(running, seconds)
             took, after, cpu = time.monotonic() - began, fleet_status(store), database_cpu(server) - cpu
@@ -145,6 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Compare a fleet of one machine with a campaign there.")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--warm", type=float, default=120.0, help="seconds of work before programs are counted")
     parser.add_argument("--agents", type=int, default=2)
     parser.add_argument("--seeds", type=Path, default=Path("seeds"))
     parser.add_argument("--json", type=Path)
@@ -158,9 +162,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             pair: dict[str, Any] = {}
             for side in order:
                 if side == "local":
-                    pair["local, programs/s"] = local(seeds, args.agents, args.seconds)
+                    pair["local, programs/s"] = local(seeds, args.agents, args.warm, args.seconds)
                 else:
-                    pair |= fleet(server, seeds, args.agents, args.seconds)
+                    pair |= fleet(server, seeds, args.agents, args.warm, args.seconds)
             pair["ratio"] = pair["programs/s"] / max(1e-9, pair["local, programs/s"])
             pairs.append({name: round(value, 4) for name, value in pair.items()})
             print(json.dumps(pairs[-1]), flush=True)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, and_, func, or_, select, tuple_, update
+from sqlalchemy import Connection, func, select, true, tuple_, update
 
 from irfuzz.campaign.corpus.feature_holders import FeatureHolders
 from irfuzz.campaign.corpus.known_programs import claim_of, entries_after
@@ -17,7 +17,7 @@ from irfuzz.errors import InternalError, UsageError
 from irfuzz.fleet.agent_registry import SEEDS, AgentAccount, AgentState
 from irfuzz.fleet.fleet_schema import AGENT, FEATURE, INTAKE, SHARED_PROGRAM, store_time
 from irfuzz.fleet.shared_blobs import SharedBlobs
-from irfuzz.fleet.store_connection import EXTRA, StoreConnection
+from irfuzz.fleet.store_connection import EXTRA, StoreConnection, array_of
 from irfuzz.generate.one_node_programs import sprouts
 from irfuzz.ir.program import Program
 from irfuzz.mutate.mutation_trace import Trace
@@ -29,9 +29,6 @@ from irfuzz.store.taken_programs import TakenProgram, TakenRecord, take_in, vect
 
 BATCH = 200
 """Programs that are given or looked at in one transaction."""
-
-AT_ONCE = 100
-"""Agents whose programs one query asks for."""
 
 _NEWS = [c for c in SHARED_PROGRAM.c if c.name not in ("trace", "dropped")]
 """Columns that are read of every new program, before it is known whether it is taken in."""
@@ -257,20 +254,16 @@ class ProgramIntake:
         more = False
         with self._store.transaction() as connection:
             agents = connection.execute(select(AGENT.c.name, AGENT.c.sequence).where(AGENT.c.name != self._name)).all()
-            # Up to an agent's own number all of its rows are committed: they came with it.
-            behind = sorted((name, last) for name, last in agents if last > vectors.get(name, 0))
-            for begin in range(0, len(behind), AT_ONCE):
-                part = dict(behind[begin : begin + AT_ONCE])
-                limit = most * len(part)
-                rows = _rows_after(connection, {name: vectors.get(name, 0) for name in part}, limit)
-                whole = len(rows) < limit
-                # A row may be newer than the number that was read before it.
-                ends = {name: max(last, vectors.get(name, 0)) for name, last in part.items()} if whole else {}
-                for row in rows:
-                    ends[row["agent"]] = max(ends.get(row["agent"], 0), int(row["sequence"]))
-                vectors.update(ends)
-                found += rows
-                more = more or not whole
+            behind = {name: vectors.get(name, 0) for name, last in agents if last > vectors.get(name, 0)}
+            rows = _rows_after(self._store, connection, behind, most)
+            for agent, sequence in sorted(agents):
+                if agent in behind:
+                    own = rows.get(agent, [])
+                    found += own
+                    more = more or len(own) == most
+                    # Up to the agent's own number all of its rows are committed: they came with it.
+                    last = int(own[-1]["sequence"]) if own else 0
+                    vectors[agent] = last if len(own) == most else max(last, sequence)
             # A mutant may come before the seed, which another agent was given.
             are_seeds = SHARED_PROGRAM.c.parent == ""
             many = connection.execute(select(func.count()).select_from(SHARED_PROGRAM).where(are_seeds)).scalar_one()
@@ -348,18 +341,30 @@ def _small() -> frozenset[str]:
     return frozenset(program.digest for program in sprouts().values())
 
 
-def _rows_after(connection: Connection, vectors: Mapping[str, int], limit: int) -> list[dict[str, Any]]:
-    """Programs of agents behind a number each, in their order; if there are more than asked for, whole agents last.
-
-    The database's order of names is its own, so that with ``limit`` rows nobody knows which agents were looked at.
+def _rows_after(
+    store: StoreConnection, connection: Connection, vectors: Mapping[str, int], most: int
+) -> dict[str, list[dict[str, Any]]]:
+    """Programs of agents behind a number each, by agent, in their order; PostgreSQL is asked once for all agents.
 
     Args:
+        store: of the fleet.
         connection: of a transaction.
         vectors: numbers by the name of the agent.
-        limit: most rows.
+        most: rows of each agent.
     """
-    c = SHARED_PROGRAM.c
-    behind = or_(*(and_(c.agent == agent, c.sequence > number) for agent, number in vectors.items()))
-    query = select(*_NEWS).where(behind, c.dropped == 0).order_by(c.agent, c.sequence).limit(limit)
-    rows = map(dict, connection.execute(query).mappings())
-    return sorted(rows, key=lambda row: (row["agent"], row["sequence"]))
+    c, found = SHARED_PROGRAM.c, dict[str, list[dict[str, Any]]]()
+    query = select(*_NEWS).where(c.dropped == 0).order_by(c.sequence).limit(most)
+    if store.file is not None:
+        for agent, number in vectors.items():
+            rows = connection.execute(query.where(c.agent == agent, c.sequence > number)).mappings()
+            found[agent] = [dict(row) for row in rows]
+        return found
+    if not vectors:
+        return found
+    arrays = (array_of("all_agents", c.agent), array_of("all_numbers", c.sequence))
+    behind = func.unnest(*arrays).table_valued("agent", "number", name="behind").render_derived()
+    each = query.where(c.agent == behind.c.agent, c.sequence > behind.c.number).lateral("news")
+    values = {"all_agents": list(vectors), "all_numbers": list(vectors.values())}
+    for row in connection.execute(select(each).select_from(behind.join(each, true())), values).mappings():
+        found.setdefault(row["agent"], []).append(dict(row))
+    return {agent: sorted(rows, key=lambda row: row["sequence"]) for agent, rows in found.items()}

@@ -10,6 +10,8 @@ from typing import Any
 
 from sqlalchemy import (
     URL,
+    BindParameter,
+    Column,
     Connection,
     Engine,
     Table,
@@ -136,7 +138,7 @@ class StoreConnection:
             connection.execute(sqlite.insert(table).on_conflict_do_nothing(), [dict(row) for row in rows])
             return
         columns = [table.c[name] for name in rows[0]]
-        arrays = [func.unnest(bindparam(f"all_{c.name}", type_=postgresql.ARRAY(c.type))) for c in columns]
+        arrays = [func.unnest(array_of(f"all_{c.name}", c)) for c in columns]
         statement = postgresql.insert(table).from_select(columns, select(*arrays)).on_conflict_do_nothing()
         connection.execute(statement, {f"all_{c.name}": [row[c.name] for row in rows] for c in columns})
 
@@ -230,6 +232,16 @@ class StoreConnection:
         command.upgrade(config, "head")
         if not found:
             self.set(connection, {"id": uuid.uuid4().hex})
+
+
+def array_of(name: str, column: Column[Any]) -> BindParameter[Any]:
+    """A parameter of a statement for PostgreSQL with values of a column for many rows.
+
+    Args:
+        name: of the parameter.
+        column: whose type they have.
+    """
+    return bindparam(name, type_=postgresql.ARRAY(column.type))
 
 
 def _parsed(url: str) -> URL:

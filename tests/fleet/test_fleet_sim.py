@@ -101,7 +101,7 @@ def test_a_large_fleet_counts_what_it_must() -> None:
     assert 0 < figures.found < figures.rows_written
     assert figures.blob_out == pytest.approx(figures.blob_in * 49 * (1 - figures.duplicates), rel=0.35)
     one = FleetSimulation(FREE, replace(plan, exchange="without list"), FeatureLaw()).run()
-    assert one.queries == pytest.approx(figures.queries, rel=0.1)  # one query asks for a hundred agents
+    assert one.queries == pytest.approx(figures.queries, rel=0.1)  # one query asks for all agents
     assert one.rows_read < figures.rows_read
     few = FleetSimulation(FREE, replace(plan, exchange="subscribed"), FeatureLaw()).run()
     assert few.blob_out < figures.blob_out / CLASSES * 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,6 +143,50 @@ def test_nothing_is_lost_or_doubled_by_kills(
 
 def _dies(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_what_many_agents_have_comes_by_and_by(
+    store: StoreConnection, blobs: SharedBlobs, members: Callable[[str], Member]
+) -> None:
+    """Few rows of each agent come at once: none is passed over, and vectors end at the last ones."""
+    others = [members(name) for name in ("B", "a", "c")]
+    for number, member in enumerate(others):
+        add_seed(member.database)
+        add_mutants(member.database, range(number, number + 3))
+        member.sync.synchronise(work=False)
+    d = members("d")
+    intake = ProgramIntake(store, blobs, d.database, "d")
+    turns = 1
+    while intake.take(1):
+        turns += 1
+        assert turns < 20
+    assert turns > 3
+    assert d.digests() == set[str]().union(*(member.digests() for member in others))
+    with store.transaction() as connection:
+        ends = dict(connection.execute(select(AGENT.c.name, AGENT.c.sequence).where(AGENT.c.name != "d")).tuples())
+    assert vectors_of(d.database) == ends
+    assert intake.missing == 0
+
+
+def test_a_trace_that_left_in_between_is_counted(
+    store: StoreConnection, blobs: SharedBlobs, members: Callable[[str], Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = members("a"), members("b")
+    add_seed(a.database)
+    add_mutants(a.database, [0, 1])
+    a.sync.synchronise()
+    read = ProgramIntake._traces
+
+    def without_last(intake: ProgramIntake, rows: Sequence[Mapping[str, object]]) -> dict[tuple[str, int], str]:
+        found = read(intake, rows)
+        return {key: found[key] for key in sorted(found)[:-1]}
+
+    monkeypatch.setattr(ProgramIntake, "_traces", without_last)
+    intake = ProgramIntake(store, blobs, b.database, "b")
+    while intake.take():
+        pass
+    assert (intake.taken, intake.missing) == (2, 1)
+    assert vectors_of(b.database) == {"a": 3}
 
 
 def test_what_is_committed_late_is_not_missed(

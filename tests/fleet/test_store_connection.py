@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from irfuzz.errors import UsageError
-from irfuzz.fleet.fleet_schema import FLEET_METADATA, REVISION
+from irfuzz.fleet.fleet_schema import FEATURE, FLEET_METADATA, REVISION
 from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
 from irfuzz.store.database import Database
 
@@ -60,6 +60,16 @@ def test_numbers_are_given_once(opened: Callable[[], StoreConnection]) -> None:
     for thread in threads:
         thread.join()
     assert sorted(found) == [10 * n for n in range(15)]
+
+
+def test_rows_that_are_there_stay_as_they_are(store: StoreConnection) -> None:
+    rows = [{"key": key, "agent": "a", "added": 1.5} for key in (-(1 << 63), 3, 4)]
+    with store.transaction() as connection:
+        store.insert_new(connection, FEATURE, rows[:2])
+        store.insert_new(connection, FEATURE, [{**row, "agent": "b"} for row in rows])
+        store.insert_new(connection, FEATURE, [])
+        found = connection.execute(select(FEATURE).order_by(FEATURE.c.key)).all()
+    assert [tuple(row) for row in found] == [(-(1 << 63), "a", 1.5), (3, "a", 1.5), (4, "b", 1.5)]
 
 
 def test_a_transaction_that_fails_leaves_nothing(store: StoreConnection) -> None:
