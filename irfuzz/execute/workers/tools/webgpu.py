@@ -19,8 +19,9 @@ GAP = re.compile(
     r"fallback to CPU EP has been explicitly disabled|NOT_IMPLEMENTED|No Op registered for"
     r"|is not a registered function/op|ValidateOpsetForDomain|Unsupported model IR version"
     r"|(?i:only supports?\b|not (yet |currently )?(supported|implemented))"
+    r"|requires f16 but the device does not support it"
 )
-"""It has no kernel for a node, which users see run on the processor instead."""
+"""It has no kernel for a node, which users see run on the processor instead, or the driver lacks half precision."""
 
 
 OWN_DRIVER = Path(sys.prefix, "share", "vulkan")

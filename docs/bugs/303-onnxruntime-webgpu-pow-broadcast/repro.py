@@ -1,0 +1,34 @@
+"""onnxruntime-webgpu 1.27.0: Pow of a row and a column makes no valid shader
+
+Seen with onnxruntime-webgpu 1.27.0; needs numpy, onnx, onnxruntime-webgpu and a Vulkan driver. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+Expected: Pow-15: "This operator supports multidirectional (i.e., Numpy-style) broadcasting".
+  https://onnx.ai/onnx/operators/onnx__Pow.html
+"""
+import os, sys
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import onnxruntime as ort
+inputs = {'a': np.array([[1, 2, 3, 4]], 'float32'), 'b': np.array([[1], [2]], 'float32')}
+model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,4] a, float[2,1] b) => (float[2,4] y)
+{
+   y = Pow (a, b)
+}
+""").SerializeToString()
+def run(provider):
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", str(int(provider != "CPUExecutionProvider")))
+    try:
+        session = ort.InferenceSession(model, options, providers=[provider])
+        assert session.get_providers()[0] == provider, f"{provider} did not start"
+        return session.run(None, inputs)[0]
+    except (RuntimeError, ort.capi.onnxruntime_pybind11_state.Fail) as error:
+        return str(error)
+expected = np.array([[1, 2, 3, 4], [1, 4, 9, 16]], 'float32')
+got, processor = run("WebGpuExecutionProvider"), run("CPUExecutionProvider")
+print("expected", expected, "got", got, "on the processor", processor)
+shows = isinstance(got, str) and "Failed to create a WebGPU compute pipeline" in got and processor.shape == expected.shape and np.allclose(processor, expected)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))

@@ -1,0 +1,34 @@
+"""onnxruntime-webgpu 1.27.0: Conv, pooling and others of no elements are refused
+
+Seen with onnxruntime-webgpu 1.27.0; needs numpy, onnx, onnxruntime-webgpu and a Vulkan driver. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+Expected: Conv-11, X: "has size (N x C x H x W), where N is the batch size", which is 0 here; there is nothing to compute.
+  https://onnx.ai/onnx/operators/onnx__Conv.html
+"""
+import os, sys
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import onnxruntime as ort
+inputs = {'x': np.zeros((0, 1, 2, 2), 'float32'), 'w': np.ones((1, 1, 2, 2), 'float32')}
+model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[0,1,2,2] x, float[1,1,2,2] w) => (float[0,1,1,1] y)
+{
+   y = Conv (x, w)
+}
+""").SerializeToString()
+def run(provider):
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", str(int(provider != "CPUExecutionProvider")))
+    try:
+        session = ort.InferenceSession(model, options, providers=[provider])
+        assert session.get_providers()[0] == provider, f"{provider} did not start"
+        return session.run(None, inputs)[0]
+    except (RuntimeError, ort.capi.onnxruntime_pybind11_state.Fail) as error:
+        return str(error)
+expected = np.zeros((0, 1, 1, 1), 'float32')
+got, processor = run("WebGpuExecutionProvider"), run("CPUExecutionProvider")
+print("expected", expected, "got", got, "on the processor", processor)
+shows = isinstance(got, str) and "Invalid dispatch group size" in got and processor.shape == expected.shape and np.allclose(processor, expected)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
