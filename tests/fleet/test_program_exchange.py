@@ -163,8 +163,8 @@ def test_what_many_agents_have_comes_by_and_by(
     assert turns > 3
     assert d.digests() == set[str]().union(*(member.digests() for member in others))
     with store.transaction() as connection:
-        ends = dict(connection.execute(select(AGENT.c.name, AGENT.c.sequence).where(AGENT.c.name != "d")).tuples())
-    assert vectors_of(d.database) == ends
+        rows = connection.execute(select(AGENT.c.name, AGENT.c.sequence).where(AGENT.c.name != "d")).all()
+    assert vectors_of(d.database) == {row.name: row.sequence for row in rows}
     assert intake.missing == 0
 
 
