@@ -3,8 +3,8 @@
 ``python -m benchmarks.fleet_throughput [--pairs 5] [--seconds 60] [--warm 120] [--agents 2] [--seeds seeds]
 [--json FILE]``. Both sides run the same seeds on ONNXRuntime without and with optimisation, in new folders; they are
 counted once every job has judged some programs and ``--warm`` seconds have passed, so that neither the start of
-processes counts nor the first findings, which each agent makes small and confirms for itself. The database runs on the
-same cores, and is counted with them: what is printed is the ratio of each pair and the median, processor time
+processes counts nor most first findings, which each agent makes small and confirms for itself. The database runs on
+the same cores, and is counted with them: what is printed is the ratio of each pair and the median, processor time
 of the database, and the share of a processor that synchronisation took in the agents. Exit code 1 if the median of the
 ratios is below 0.9. A quiet machine is needed: what else runs there meets both sides, but not alike.
 """

@@ -1,1 +1,1 @@
-"""Build the shipped seed models: data sets in, ONNX files and ``index.toml`` out."""
+"""Builds the shipped seed models and their ``index.toml`` from data sets."""

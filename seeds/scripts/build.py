@@ -1,4 +1,4 @@
-"""Command line: names of seeds in, their ONNX files, data and index entries out."""
+"""Builds the seeds that a command line names: their ONNX files, data and entries of the index."""
 
 from __future__ import annotations
 

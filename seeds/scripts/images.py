@@ -1,4 +1,4 @@
-"""Pictures to calibrate and probe networks with: a count, a shape and a seed in, gratings out."""
+"""Makes pictures of gratings to calibrate and probe networks with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integer form of trained weights: real arrays in, integers and power-of-two scales out."""
+"""Turns trained weights into integers with scales that are powers of two."""
 
 from __future__ import annotations
 

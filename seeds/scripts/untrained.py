@@ -1,4 +1,4 @@
-"""Networks with random weights: a PyTorch module or a graph and samples of its inputs in, a described seed out."""
+"""Describes networks with random weights, PyTorch modules or graphs, as seeds."""
 
 from __future__ import annotations
 

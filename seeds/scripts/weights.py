@@ -1,4 +1,4 @@
-"""Random weights under which values stay alive through any depth: a model and samples in, the model with them out."""
+"""Gives a model random weights under which values stay alive through any depth."""
 
 from __future__ import annotations
 
