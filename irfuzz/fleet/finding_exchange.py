@@ -15,7 +15,11 @@ from irfuzz.fleet.fleet_schema import FINDING_RELEASE, SHARED_FINDING, SIGHTING,
 from irfuzz.fleet.shared_blobs import SharedBlobs
 from irfuzz.fleet.store_connection import StoreConnection
 from irfuzz.store.database import Database, FindingRow, Status
+from irfuzz.store.fault_marks import SeenElsewhere
 from irfuzz.store.model_blob_packing import blobs_named, is_packed, pack_model, unpacked, whole_model
+
+FINDINGS = 50
+"""That are given in one transaction."""
 
 _LARGE = ("model", "inputs", "original_model", "original_inputs")
 _TEXT = ("symptom", "target", "suspect", "status", "title", "verdict", "runs", "trace", "iteration")
@@ -46,8 +50,9 @@ class FindingsGiven:
     def __init__(self, database: Database, first_job: int, blobs: SharedBlobs) -> None:
         self._database, self._first_job, self._blobs = database, first_job, blobs
         self._told: dict[int, FindingRow] = {}
+        self._told_of_others: dict[int, SeenElsewhere] = {}
 
-    def news(self, most: int = 50) -> list[GivenFinding]:
+    def news(self, most: int = FINDINGS) -> list[GivenFinding]:
         """Findings that are new or have changed since they were told, with their bytes in the blobs.
 
         Args:
@@ -62,9 +67,14 @@ class FindingsGiven:
         """Findings that the store does not know yet, or not as they are now; without models and inputs."""
         return [row for row in self._database.findings(bare=True) if self._told.get(row.number) != row]
 
-    def told(self, findings: Sequence[GivenFinding]) -> None:
+    def seen_elsewhere(self) -> list[SeenElsewhere]:
+        """Findings of other agents that were seen here, too, as far as the store does not know how often."""
+        return [s for s in self._database.marks.seen_elsewhere() if self._told_of_others.get(s.number) != s]
+
+    def told(self, findings: Sequence[GivenFinding], others: Sequence[SeenElsewhere] = ()) -> None:
         """Remember what the store knows now."""
         self._told.update({f.row.number: f.row for f in findings})
+        self._told_of_others.update({seen.number: seen for seen in others})
 
     def _prepared(self, bare: FindingRow) -> GivenFinding:
         if bare.status == Status.EXPLAINED:
@@ -113,11 +123,38 @@ def give_findings(
         else:
             _store_case(store, connection, name, finding)
             _store_answers(store, connection, name, row)
-            seen = {"signature": row.signature, "status": row.status, "times": row.times, "last": store_time()}
-            statement = store.insert(SIGHTING).values(agent=name, number=row.number, first=store_time(), **seen)
-            connection.execute(statement.on_conflict_do_update(index_elements=["agent", "number"], set_=seen))
+            _store_sighting(store, connection, name, row.number, row.signature, row.status, row.times)
         if before is not None and (before != row.signature or row.status == Status.EXPLAINED):
             _remove_unseen(connection, before)
+
+
+def give_sightings(
+    store: StoreConnection, connection: Connection, account: AgentAccount, seen: Sequence[SeenElsewhere]
+) -> None:
+    """Store how often an agent has seen what others found, as a part of a transaction; again is as good as once.
+
+    Such a sighting has a negative number: those of the agent's own findings are positive.
+
+    Args:
+        store: of the fleet.
+        connection: of the transaction, in which ``beat`` has taken the agent's row.
+        account: of the agent.
+        seen: what the store does not know.
+    """
+    for one in sorted(seen, key=lambda s: s.signature):
+        key = SHARED_FINDING.c.signature == one.signature
+        found = connection.execute(update(SHARED_FINDING).where(key).values(last=store_time()))
+        if found.rowcount:  # else the finding is gone from the store
+            status = Status.CONFIRMED.value
+            _store_sighting(store, connection, account.name, -one.number, one.signature, status, one.times)
+
+
+def _store_sighting(
+    store: StoreConnection, connection: Connection, agent: str, number: int, signature: str, status: str, times: int
+) -> None:
+    seen = {"signature": signature, "status": status, "times": times, "last": store_time()}
+    statement = store.insert(SIGHTING).values(agent=agent, number=number, first=store_time(), **seen)
+    connection.execute(statement.on_conflict_do_update(index_elements=["agent", "number"], set_=seen))
 
 
 def _store_case(store: StoreConnection, connection: Connection, name: str, finding: GivenFinding) -> None:

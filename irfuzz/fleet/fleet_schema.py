@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 
-REVISION = "0003"
+REVISION = "0004"
 """The newest migration (``migrations/versions``); a store that a newer irfuzz has changed is refused."""
 
 
@@ -155,7 +155,7 @@ SIGHTING = Table(
     "sighting",
     FLEET_METADATA,
     Column("agent", String, nullable=False),
-    Column("number", BigInteger, nullable=False),  # of the finding in the agent's folder
+    Column("number", BigInteger, nullable=False),  # of the finding in the agent's folder; negative if others found it
     Column("signature", String, nullable=False),
     Column("status", String, nullable=False),
     Column("times", BigInteger, nullable=False),
@@ -165,6 +165,19 @@ SIGHTING = Table(
     Index("sighting_signature", "signature"),
 )
 """Which agent has seen a finding, and how often: one finding may have many."""
+
+SHARED_MARK = Table(
+    "fault_mark",
+    FLEET_METADATA,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("digest", String, nullable=False, unique=True),  # SHA-256 of kind and key, which may be long
+    Column("kind", String, nullable=False),  # see store.fault_marks.MarkKind
+    Column("key", Text, nullable=False),
+    Column("signature", String, nullable=False),
+    Column("agent", String, nullable=False),  # that found out
+)
+"""By what findings are recognised, so that no other agent makes their cases small. One that is committed late under an
+earlier number is passed over by others: they do that work once more, and nothing is lost."""
 
 FINDING_RELEASE = Table(
     "finding_release",

@@ -20,7 +20,8 @@ from irfuzz.fleet.agent_registry import (
     beat,
     forget_silent,
 )
-from irfuzz.fleet.finding_exchange import FindingsGiven, give_findings
+from irfuzz.fleet.finding_exchange import FINDINGS, FindingsGiven, give_findings, give_sightings
+from irfuzz.fleet.mark_exchange import MarkIntake, give_marks
 from irfuzz.fleet.program_exchange import ProgramIntake, features_of, give, prepare
 from irfuzz.fleet.reporting.finding_labels import finding_labels, label_folders
 from irfuzz.fleet.shared_blobs import SharedBlobs
@@ -72,6 +73,7 @@ class FolderSync:
         self._findings = FindingsGiven(database, account.first_job, blobs)
         self._work = SharedWork(store, blobs, account.name, targets, scratch, setting)
         self.intake = ProgramIntake(store, blobs, database, account.name)
+        self._marks, self._marked = MarkIntake(store, database, account.name), 0
         self._features: set[int] = set()
         self._layout, self._labels = Layout(scratch.parent), dict[str, str]()
         self._tallies, self._tallied = list[TargetTally](), 0.0
@@ -96,6 +98,9 @@ class FolderSync:
             for _ in range(TURNS):
                 if not self.intake.take():
                     break
+            for _ in range(TURNS):
+                if not self._marks.take():
+                    break
             if work and self.orders is Orders.RUN:
                 self._work.go_on()
         finally:
@@ -106,7 +111,11 @@ class FolderSync:
 
     def left(self) -> int:
         """How many programs and findings the store does not have yet."""
-        return own_count(self._database, self._sequence) + len(self._findings.changed())
+        return (
+            own_count(self._database, self._sequence)
+            + len(self._findings.changed())
+            + len(self._findings.seen_elsewhere())
+        )
 
     def close(self) -> None:
         """End what was begun for others."""
@@ -117,20 +126,26 @@ class FolderSync:
         rows = own_programs(self._database, self._sequence)
         programs = prepare(rows, self._account.first_job, self._database.blobs, self._blobs)
         taken = taken_after(self._database, self._taken)
-        findings = self._findings.news()
+        marks = self._database.marks.own(self._marked)  # before the findings to which they lead
+        findings, seen = self._findings.news(), self._findings.seen_elsewhere()
+        if len(findings) == FINDINGS:
+            marks = []  # the next batch may hold what they lead to
         with self._store.transaction() as connection:
             self.orders = beat(self._store, connection, self._account, self._figures())
             give(self._store, connection, self._account, programs, taken, self._features)
             give_findings(self._store, connection, self._account, findings)
+            give_sightings(self._store, connection, self._account, seen)
+            give_marks(self._store, connection, self._account, marks)
             self._work.offer(connection, [f.row for f in findings])
             forget_silent(connection)
             self._labels = finding_labels(connection)
         self._sequence = programs[-1].sequence if programs else self._sequence
         self._taken = taken[-1].number if taken else self._taken
         self._features |= features_of(programs)
-        self._findings.told(findings)
+        self._marked = marks[-1].number if marks else self._marked
+        self._findings.told(findings, seen)
         label_folders(self._database, self._layout, self._labels)
-        return bool(programs or taken or findings)
+        return bool(programs or taken or findings or marks)
 
     def _programs(self) -> int:
         return sum(tally[2] for tally in self._database.tallies())

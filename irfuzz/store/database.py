@@ -18,7 +18,8 @@ from sqlalchemy.exc import DatabaseError, OperationalError, StatementError
 from irfuzz.errors import InternalError, UsageError
 from irfuzz.store.blob_store import FolderBlobs
 from irfuzz.store.corpus_index import CorpusIndex, IndexRow, add_entries
-from irfuzz.store.database_schema import FINDING, LEAVING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+from irfuzz.store.database_schema import ELSEWHERE, FINDING, LEAVING, METADATA, PROGRAM, SCHEMA, SETTING, TALLY
+from irfuzz.store.fault_marks import FaultMarks, count_elsewhere
 from irfuzz.store.locked_database_wait import PatientConnection
 from irfuzz.store.model_blob_packing import pack_model, whole_model
 from irfuzz.store.stored_program_encoding import StoredPrograms
@@ -119,6 +120,7 @@ class Database:
         blobs: large weights of its programs.
         programs: writes and reads its programs.
         waiting: disagreements that nobody has looked into.
+        marks: by what faults that were looked into are recognised.
 
     Raises:
         UsageError: the file cannot be opened or written (any method: the disk may fill up), is no database, has
@@ -131,6 +133,7 @@ class Database:
         self.programs = StoredPrograms(self.blobs)
         self.index = CorpusIndex(self.transaction, self._damaged)
         self.waiting = WaitingRows(self.transaction, self._row)
+        self.marks = FaultMarks(self.transaction, self._damaged)
         self._engine: Engine = create_engine(f"sqlite:///{path}", connect_args={"factory": PatientConnection})
         event.listen(self._engine, "connect", _configure)
         try:
@@ -352,7 +355,7 @@ class Database:
     # ---- findings ---------------------------------------------------------------------------
 
     def count_again(self, signature: str, *, explains: int = 0) -> bool:
-        """Count a finding once more; False if its signature is new.
+        """Count a finding once more, which another agent of a fleet may have found; False if its signature is new.
 
         Args:
             signature: of the finding.
@@ -386,13 +389,15 @@ class Database:
     def known(self) -> list[tuple[int, str, str]]:
         """Number, signature and verdict of each finding that is no suspect, and that no other explains, in their order.
 
-        Verdicts are JSON; models and inputs are not read.
+        Verdicts are JSON; models and inputs are not read. Behind them come findings of other agents, with the number 0.
         """
         query = select(FINDING.c.number, FINDING.c.signature, FINDING.c.verdict).where(
             ~FINDING.c.suspect, FINDING.c.status != Status.EXPLAINED.value
         )
+        others = select(literal(0), ELSEWHERE.c.signature, ELSEWHERE.c.verdict).order_by(ELSEWHERE.c.number)
         with self.transaction() as connection:
-            return [tuple(row) for row in connection.execute(query.order_by(FINDING.c.number))]
+            rows = [*connection.execute(query.order_by(FINDING.c.number)), *connection.execute(others)]
+        return [tuple(row) for row in rows]
 
     def replace_finding(self, row: FindingRow, *, explains: int = 0) -> None:
         """Let a better case stand for the finding of its number, which is counted once more.
@@ -504,9 +509,10 @@ def _count(connection: Connection, signature: str, explains: int) -> bool:
     """Count the finding of a signature once more, and mark what it explains; False if there is none."""
     statement = update(FINDING).where(FINDING.c.signature == signature).returning(FINDING.c.number)
     number = connection.execute(statement.values(times=FINDING.c.times + 1, last=time.time())).scalar_one_or_none()
-    if number is not None and number != explains:  # nothing explains itself
+    known = number is not None or count_elsewhere(connection, signature)
+    if known and number != explains:  # nothing explains itself
         _explain(connection, explains)
-    return number is not None
+    return known
 
 
 def _explain(connection: Connection, number: int) -> None:

@@ -18,7 +18,9 @@ from irfuzz.errors import UsageError
 from irfuzz.isolate.scratch_folder import ScratchFolder
 from irfuzz.store.database import Database
 from irfuzz.store.database_schema import (
+    ELSEWHERE,
     ENTRY,
+    FAULT_MARK,
     FINDING,
     LEAVING,
     METADATA,
@@ -33,7 +35,7 @@ from irfuzz.store.database_schema import (
 
 JSON = {
     *(TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace),
-    *(WAITING.c.about, WAITING.c.operators),
+    *(WAITING.c.about, WAITING.c.operators, ELSEWHERE.c.verdict),
 }
 
 MOST_ROWS = 1_000_000
@@ -93,8 +95,8 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
                 raise UsageError(f"{damaged}: nothing of it can be read: {error}") from None
             target = Database(new)
             try:
-                # Campaigns of before have no index of the corpus, no queue and no fleet, and lack nothing.
-                newer = (ENTRY, LEAVING, WAITING, TAKEN)
+                # Campaigns of before have no index of the corpus, no queue, marks and fleet, and lack nothing.
+                newer = (ENTRY, LEAVING, WAITING, TAKEN, FAULT_MARK, ELSEWHERE)
                 tables = [t for t in METADATA.sorted_tables if t not in newer or t.name in there]
                 found = [_recover(base, target, table) for table in tables]
                 with target.transaction() as connection:  # of programs that are lost nobody is to know

@@ -152,6 +152,28 @@ WAITING = Table(
 )
 """Disagreements that nobody has looked into: a queue for each job (``campaign.triage``)."""
 
+FAULT_MARK = Table(
+    "fault_mark",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("kind", String, nullable=False),  # see MarkKind
+    Column("key", Text, nullable=False),
+    Column("signature", String, nullable=False),  # of the finding that it leads to; empty if it leads to none
+    Column("source", String, nullable=False),  # agent of a fleet that found out; empty for a job of this campaign
+    UniqueConstraint("kind", "key", name="one_row_a_mark"),
+)
+"""By what a fault that was looked into is recognised (``fault_marks``), so that no other job does it once more."""
+
+ELSEWHERE = Table(
+    "elsewhere",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("signature", String, nullable=False, unique=True),
+    Column("verdict", Text, nullable=False),  # JSON, as of ``FINDING``
+    Column("times", Integer, nullable=False),  # that this campaign saw it, too
+)
+"""Confirmed findings of other agents of a fleet; in no other campaign are there any."""
+
 TAKEN = Table(
     "taken",
     METADATA,

@@ -14,6 +14,7 @@ from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.stored_findings import archive as module
 from irfuzz.campaign.stored_findings.archive import TIME_UP, CampaignArchive, words_of
+from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.findings.causes.cause_grouping import Cause
 from irfuzz.findings.codec import finding_of, row_of
@@ -25,6 +26,7 @@ from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.command_reports.finding_list import label
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Database, Status
+from irfuzz.store.fault_marks import FaultMark, MarkKind
 
 pytestmark = pytest.mark.unit
 
@@ -77,6 +79,54 @@ def test_a_message_that_is_known_is_recognised_and_counted(layout: Layout, datab
     assert not archive.knows(replace(found.verdict, message="another"), found.case.program)
     assert not archive.knows(replace(found.verdict, symptom=Symptom.DIFFERENCE), found.case.program)
     assert database.finding(1).times == 2
+
+
+def kept(finding: Finding) -> Finding:
+    """A step that stands for the script of a finding, which shows it."""
+    return replace(finding, status=Status.CONFIRMED)
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["beside it", "after a death"])
+def test_what_one_job_has_looked_into_another_recognises(layout: Layout, database: Database, later: bool) -> None:
+    other = CampaignArchive(layout, database, Config())
+    one, found = CampaignArchive(layout, database, Config()), finding()
+    assert found.before is not None
+    seen, program = found.before.verdict, found.before.case.program
+    assert one.take(found, (one.settle, kept, one.store)) == module.NEW
+    if later:
+        other = CampaignArchive(layout, database, Config())
+    else:
+        assert not other.recognises(seen, program)
+        other.learn()
+    assert other.knows(seen, program)
+    assert database.finding(1).times == 2
+    assert other.likely.knows(seen, program, words_of(seen, program))
+    looked = [n for n in range(1, 20) if not other.likely.again(seen, program, words_of(seen, program))]
+    assert looked == [8], "its first occurrences had their turns in the other job"
+
+
+@pytest.mark.parametrize("step", ["dropped", "unreplayed"])
+def test_what_was_not_confirmed_is_looked_into_by_other_jobs(layout: Layout, database: Database, step: str) -> None:
+    one, found = CampaignArchive(layout, database, Config()), finding()
+    assert found.before is not None
+    way = (one.settle, lambda f: DroppedFinding("no")) if step == "dropped" else (one.settle, one.store)
+    one.take(replace(found, status=Status.UNREPLAYED), way)
+    other = CampaignArchive(layout, database, Config())
+    assert not other.recognises(found.before.verdict, found.before.case.program)
+
+
+def test_groups_of_suspects_are_known_to_all_jobs(layout: Layout, database: Database) -> None:
+    one, other = (CampaignArchive(layout, database, Config()) for _ in range(2))
+    one.looked_into("a group")
+    other.learn()
+    assert (other.tried.knows("a group"), other.tried.knows("another")) == (True, False)
+
+
+def test_a_damaged_mark_is_told(layout: Layout, database: Database) -> None:
+    database.add_finding(row_of(replace(finding(), status=Status.CONFIRMED)))
+    database.marks.add([FaultMark(MarkKind.OPERATORS, "[1]", finding().signature)])
+    with pytest.raises(UsageError, match="fault mark 1: expected symptom, target, words and operators"):
+        CampaignArchive(layout, database, Config())
 
 
 @pytest.mark.parametrize(("nodes", "known"), [(4, True), (5, False)])

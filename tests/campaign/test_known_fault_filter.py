@@ -7,7 +7,7 @@ from dataclasses import replace
 import onnx
 import pytest
 
-from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter, has_turn
+from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter, has_turn, key_of
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
 
@@ -91,3 +91,19 @@ def test_a_finding_that_is_added_again_keeps_its_count_and_others_have_their_own
     likely.add(verdict(), "", verdict(), program("Relu"))
     assert not likely.again(verdict(), program("Relu"), "")
     assert likely.again(verdict(), program("Tanh", "Relu"), ""), "the 6th of one, though the 2nd of the other"
+
+
+def test_a_key_tells_another_filter_what_was_made_small() -> None:
+    likely = KnownFaultFilter()
+    likely.learn(key_of(verdict(), "no", verdict(), program("Tanh", "Tanh")))
+    assert likely.knows(verdict(), program("Relu", "Tanh"), "no")
+    assert not likely.knows(verdict(), program("Relu", "Tanh"), "yes")
+    assert [n for n in range(1, 30) if not likely.again(verdict(), program("Tanh"), "no")] == [8, 24]
+    likely.add(verdict(), "no", verdict(), program("Tanh"))
+    assert likely.again(verdict(), program("Tanh"), "no"), "counting goes on"
+
+
+@pytest.mark.parametrize("key", ["", "{}", "[1, 2]", '["a", "b", "c", [1]]', '["a", "b", "c", "d"]'])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match=r"expected|Expecting"):
+        KnownFaultFilter().learn(key)

@@ -88,6 +88,7 @@ def test_an_older_store_is_brought_up_to_date(store: StoreConnection, store_url:
     with store.transaction() as connection:
         connection.execute(text("insert into fleet_setting values ('kept', 'x')"))
         connection.execute(text("drop table finding_label"))
+        connection.execute(text("drop table fault_mark"))
         connection.execute(text("alter table agent drop column tallies"))
         connection.execute(text("update fleet_version set version_num = '0002'"))
     newer = StoreConnection(store_url)
@@ -96,6 +97,7 @@ def test_an_older_store_is_brought_up_to_date(store: StoreConnection, store_url:
         assert connection.execute(text("select version_num from fleet_version")).scalar_one() == REVISION
         assert connection.execute(text("select count(*) from finding_label")).scalar_one() == 0
         connection.execute(text("select tallies from agent"))
+        assert connection.execute(text("select count(*) from fault_mark")).scalar_one() == 0
     newer.close()
 
 
@@ -138,7 +140,7 @@ def test_a_file_that_is_something_else_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="file is not a database"):
         StoreConnection(f"sqlite:///{path}", make=True)
     Database(tmp_path / "campaign.sqlite").close()
-    with pytest.raises(UsageError, match="got one with a table 'finding' of something else"):
+    with pytest.raises(UsageError, match="got one with a table 'fault_mark' of something else"):
         StoreConnection(f"sqlite:///{tmp_path}/campaign.sqlite", make=True)
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"cannot be made: Not a directory|cannot be made: File exists"):

@@ -11,7 +11,8 @@ from dataclasses import replace
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.corpus.hazard_input_steering import marked
 from irfuzz.campaign.stored_findings.folder_placement import move_bundle, place_bundle, withdraw_bundle
-from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter
+from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter, key_of
+from irfuzz.errors import UsageError
 from irfuzz.findings.codec import explained_by, finding_of, row_of
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
@@ -26,6 +27,7 @@ from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.finding_folder_writer import write_shown
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Database, Status
+from irfuzz.store.fault_marks import FaultMark, MarkKind
 
 TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
 """Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
@@ -82,6 +84,7 @@ class CampaignArchive:
 
     Attributes:
         likely: of which operators findings were made.
+        tried: groups of suspects that were looked into.
         unfinished: number under which the last finding was kept that was not shown yet when the time was up; 0 if its
             place was known.
     """
@@ -104,6 +107,33 @@ class CampaignArchive:
         self._known: set[str] = set()
         self._aliases: dict[str, str] = {}
         self.likely = KnownFaultFilter()
+        self.tried = SuspectGroupFilter()
+        self._learnt = 0
+        self._marks: list[tuple[MarkKind, str]] = []
+        self.learn()
+
+    def learn(self) -> None:
+        """Know by what faults are recognised that other jobs have looked into, and this one before it died.
+
+        Raises:
+            UsageError: the database is damaged.
+        """
+        for mark in self._database.marks.after(self._learnt):
+            self._learnt = mark.number
+            if mark.kind is MarkKind.GROUP:
+                self.tried.learn(mark.key)
+            elif mark.kind is MarkKind.OPERATORS:
+                try:
+                    self.likely.learn(mark.key)
+                except ValueError as error:
+                    raise UsageError(f"{self._layout.database}: fault mark {mark.number}: {error}") from None
+            else:
+                self._known.add(mark.key)
+                self._aliases.setdefault(mark.key, mark.signature)
+
+    def looked_into(self, group: str) -> None:
+        """Let other jobs know that one of a group of suspects was looked into."""
+        self._database.marks.add([FaultMark(MarkKind.GROUP, group)])
 
     def knows(self, verdict: Verdict, program: Program, *, doubted: int = 0) -> bool:
         """Whether a verdict is a known finding's by its message alone; it is counted then.
@@ -163,7 +193,13 @@ class CampaignArchive:
             ``NEW``, ``KNOWN`` if a known issue explains it, ``UNREPLAYED`` if its own script does not show it, or why
             it was dropped.
         """
+        self._marks = []
         found = pass_through(finding, way)
+        if self._marks and found != UNFINISHED:
+            # All of them lead to one finding, by now stored; what leads to none is left out.
+            _, last = self._marks[-1]
+            name = self._aliases.get(last, last)
+            self._database.marks.add([FaultMark(kind, key, name) for kind, key in self._marks])
         if isinstance(found, DroppedFinding):
             return found.reason
         if found.status is not Status.CONFIRMED:
@@ -177,9 +213,14 @@ class CampaignArchive:
         key = finding.signature
         if finding.before is not None:
             seen, program = finding.before.verdict, finding.before.case.program
-            self.likely.add(seen, words_of(seen, program), verdict, finding.case.program)
-            self._known.add(signature(seen, program) if seen.symptom in TELLING else key)
+            made = seen, words_of(seen, program), verdict, finding.case.program
+            self.likely.add(*made)
+            self._marks.append((MarkKind.OPERATORS, key_of(*made)))
+            telling = signature(seen, program) if seen.symptom in TELLING else key
+            self._known.add(telling)
+            self._marks.append((MarkKind.SIGNATURE, telling))
         self._known.add(key)
+        self._marks.append((MarkKind.SIGNATURE, key))
         if not finding.number and self._repeats(self._aliases.get(key, key), finding.doubted):
             return REPEATED
         cut_out = finding.before is not None and finding.before.case is not finding.original

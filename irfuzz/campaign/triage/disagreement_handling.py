@@ -21,7 +21,6 @@ from irfuzz.campaign.stored_findings.archive import (
     words_of,
 )
 from irfuzz.campaign.triage.case_queue import TriageCase
-from irfuzz.campaign.triage.known_fault_filter import SuspectGroupFilter
 from irfuzz.campaign.triage.stored_case_queue import StoredQueue
 from irfuzz.campaign.triage.suspect_proof_search import SuspectMeans, Suspects
 from irfuzz.campaign.triage.time_budget import GRACE, TriageBudget
@@ -117,8 +116,7 @@ class Triage:
         versions = AffectedVersions(runner, Limits(seconds=config.timeout, memory_bytes=config.memory), stopping)
         weakref.finalize(self, versions.close)
         self._archive = CampaignArchive(layout, waiting.database, config, versions, patience)
-        self._likely = self._archive.likely
-        self._tried = SuspectGroupFilter()
+        self._likely, self._tried = self._archive.likely, self._archive.tried
         self._bench = FindingReproducer(
             [runner], self._involved, self._heard, self._shrunk, self._unseen, self._unheard, stopping
         )  # fmt: skip
@@ -189,6 +187,7 @@ class Triage:
         Args:
             counts: of the job; what each case came to is added, and how many still wait is set.
         """
+        self._archive.learn()
         while not self._stopping():
             start = time.monotonic()
             self._budget.passes(start - self._began)
@@ -245,6 +244,7 @@ class Triage:
                 return "suspects repeated"
             self._tried.add(group)
             came_to = self._suspects.look_into(item.finding)
+            self._archive.looked_into(group)
         elif item.again or not self._likely.knows(verdict, program, item.words):
             came_to = self._came_to(item.finding)
         elif self._likely.again(verdict, program, item.words):  # it became known while this one waited

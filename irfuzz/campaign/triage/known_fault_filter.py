@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from irfuzz.oracle.fault_signature import operators_of
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
 
 _Place = tuple[str, str, str]
 """Symptom, target, and what a rejection said."""
+
+
+ELSEWHERE = 8
+"""Of a fault that another job has looked into the first occurrences had their turns there: here counting goes on behind
+so many."""
 
 
 def has_turn(times: int) -> bool:
@@ -45,6 +51,18 @@ class KnownFaultFilter:
         """
         operators = frozenset(operators_of(small, program))
         self._made.setdefault(_place(verdict, words), {}).setdefault(operators, 0)
+
+    def learn(self, key: str) -> None:
+        """What another job came to, or this one before it died.
+
+        Args:
+            key: as ``key_of`` gives it; what is known here already stays as it is.
+
+        Raises:
+            ValueError: it is none.
+        """
+        place, operators = _parsed(key)
+        self._made.setdefault(place, {}).setdefault(operators, ELSEWHERE)
 
     def knows(self, verdict: Verdict, program: Program, words: str) -> bool:
         """Whether a case has all operators of a known finding of its symptom and target.
@@ -96,6 +114,14 @@ class SuspectGroupFilter:
         """
         self._later.setdefault(group, 0)
 
+    def learn(self, group: str) -> None:
+        """Another job has looked into one of a group, or this one before it died.
+
+        Args:
+            group: its key; if it is known here already nothing changes.
+        """
+        self._later.setdefault(group, ELSEWHERE)
+
     def knows(self, group: str) -> bool:
         """Whether one of a group was looked into."""
         return group in self._later
@@ -114,3 +140,23 @@ class SuspectGroupFilter:
 
 def _place(verdict: Verdict, words: str) -> _Place:
     return (verdict.symptom.value, verdict.target, words)
+
+
+def key_of(verdict: Verdict, words: str, small: Verdict, program: Program) -> str:
+    """What ``KnownFaultFilter.add`` remembers of a case, as text for ``learn``; the arguments are those of ``add``."""
+    return json.dumps([*_place(verdict, words), sorted(set(operators_of(small, program)))])
+
+
+def _parsed(key: str) -> tuple[_Place, frozenset[str]]:
+    """The place and operators of a text that ``key_of`` made.
+
+    Raises:
+        ValueError: it is none.
+    """
+    read = json.loads(key)
+    if not isinstance(read, list) or len(read) != 4 or not isinstance(read[3], list):
+        raise ValueError(f"expected symptom, target, words and operators, got {key!s:.80}")
+    symptom, target, words, operators = read
+    if not all(isinstance(text, str) for text in (symptom, target, words, *operators)):
+        raise ValueError(f"expected texts, got {key!s:.80}")
+    return (symptom, target, words), frozenset(operators)

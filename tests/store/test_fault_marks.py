@@ -1,0 +1,97 @@
+"""Marks lead other jobs to what was confirmed, and to nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from irfuzz.errors import UsageError
+from irfuzz.store.database import Database, Status
+from irfuzz.store.database_recovery import recover_database
+from irfuzz.store.database_schema import FAULT_MARK
+from irfuzz.store.fault_marks import FaultMark, MarkKind
+from tests.fleet.made import finding, folder
+
+pytestmark = pytest.mark.unit
+
+KEY = MarkKind.SIGNATURE
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return folder(tmp_path / "out")
+
+
+def keys(database: Database) -> list[str]:
+    return [mark.key for mark in database.marks.after(0)]
+
+
+def test_what_leads_to_no_confirmed_finding_is_not_stored(database: Database) -> None:
+    marks = [FaultMark(KEY, "a", "s"), FaultMark(MarkKind.GROUP, "g")]
+    database.marks.add(marks)
+    assert keys(database) == ["g"], "the job may have been killed before the finding was stored"
+    database.add_finding(finding("s"))
+    database.add_finding(finding("t", status=Status.UNREPLAYED))
+    database.add_finding(finding("u", suspect=True))
+    database.marks.add([*marks, FaultMark(KEY, "b", "t"), FaultMark(KEY, "c", "u")])
+    assert keys(database) == ["g", "a"]
+
+
+def test_marks_come_in_their_order_and_stay_as_they_are(database: Database) -> None:
+    database.add_finding(finding("s"))
+    database.add_finding(finding("t"))
+    database.marks.add([FaultMark(KEY, "a", "s"), FaultMark(MarkKind.OPERATORS, "a", "s")])
+    first, second = database.marks.after(0)
+    assert (first.kind, second.kind, first.signature) == (KEY, MarkKind.OPERATORS, "s")
+    database.marks.add([FaultMark(KEY, "a", "t"), FaultMark(KEY, "b", "t")])
+    assert database.marks.after(0)[:2] == [first, second]
+    assert [mark.key for mark in database.marks.after(second.number)] == ["b"]
+    assert [mark.key for mark in database.marks.own(0, 2)] == ["a", "a"]
+
+
+def test_findings_of_others_are_counted_apart(database: Database) -> None:
+    database.add_finding(finding("own"))
+    taken = [
+        FaultMark(KEY, "a", "s", "other"),
+        FaultMark(KEY, "b", "own", "other"),
+        FaultMark(KEY, "c", "none", "other"),
+    ]
+    database.marks.take_in(taken, {"s": "{}", "own": "{}"}, 17)
+    assert (keys(database), database.marks.own(0), database.marks.taken_up_to()) == (["a", "b"], [], 17)
+    assert database.known() == [(1, "own", "{}"), (0, "s", "{}")]
+    assert database.marks.seen_elsewhere() == []
+    assert database.count_again("s")
+    assert database.count_again("s")
+    (seen,) = database.marks.seen_elsewhere()
+    assert (seen.signature, seen.times) == ("s", 2)
+    assert not database.count_again("none")
+    assert [row.signature for row in database.findings()] == ["own"]
+
+
+def test_a_finding_of_others_explains_a_suspect(database: Database) -> None:
+    number = database.add_finding(finding("suspect|s", suspect=True, status=Status.UNREPLAYED))
+    database.marks.take_in([], {"s": "{}"}, 1)
+    assert number is not None
+    assert database.count_again("s", explains=number)
+    assert database.finding(number).status == Status.EXPLAINED
+    own = database.add_finding(replace(finding("t"), title="of this campaign"))
+    assert own is not None, "what others found does not take its number"
+
+
+def test_a_damaged_mark_is_told(database: Database) -> None:
+    database.marks.add([FaultMark(MarkKind.GROUP, "g")])
+    with database.transaction() as connection:
+        connection.execute(update(FAULT_MARK).values(kind="nonsense"))
+    with pytest.raises(UsageError, match="database is damaged: fault mark 1: expected one of signature, operators"):
+        database.marks.after(0)
+
+
+def test_marks_are_recovered(database: Database, tmp_path: Path) -> None:
+    database.marks.take_in([FaultMark(KEY, "a", "s", "other")], {"s": "{}"}, 3)
+    database.close()
+    recover_database(database.path, tmp_path / "new.sqlite")
+    new = Database(tmp_path / "new.sqlite")
+    assert (keys(new), new.known(), new.marks.taken_up_to()) == (["a"], [(0, "s", "{}")], 3)
