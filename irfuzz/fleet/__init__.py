@@ -18,6 +18,8 @@ What every file relies on:
   (``INTAKE``): with seed, job and iteration that decides what it makes.
 * Each agent has a range of job numbers that no other gets, so that no two draw the same programs.
 * A finding is one row by its signature. Who has seen it, and how often, are rows of their own.
+* What one agent has confirmed the others recognise by its marks, and count as seen. It is none of their findings, and
+  what is not confirmed leads nobody anywhere: each looks into it.
 * Time is the database's, and that of blobs is their store's: clocks of machines may differ.
 * Nobody waits for a dead agent. After a minute of silence its leases are free; its programs and findings stay.
 * SQLAlchemy Core speaks to both databases; alembic changes tables. Nothing outside of this folder imports alembic,
@@ -29,7 +31,7 @@ The way through the files:
 * ``shared_blobs`` keeps bytes by digest; ``blob_sweep`` removes what no row names.
 * ``agent_registry`` knows who belongs to the fleet, and what agents are told.
 * ``program_exchange`` gives and takes programs, ``program_replay`` makes one again from its row, and
-  ``finding_exchange`` gives findings.
+  ``finding_exchange`` gives findings, and ``mark_exchange`` by what they are recognised.
 * ``lease_table`` hands out work that is there once for all; ``shared_work`` is an agent's part of it. What that work is
   stands in ``upkeep``: a corpus that stays small, findings that are made smaller and dated, releases that are followed.
 * ``synchronisation`` does all of that again and again, through absences of the store; ``agent`` is the whole process.

@@ -25,6 +25,7 @@ The way through the files:
 * ``database_schema`` has the tables, and ``database`` every question that is asked of them, but for those of
   ``waiting_rows``: disagreements that nobody has looked into.
 * ``corpus_index`` has what jobs know of programs without reading them, and how programs leave.
+* ``fault_marks`` has by what faults that were looked into are recognised, and findings of other agents of a fleet.
 * ``taken_programs`` takes in what other agents of a fleet have made, and says what is this campaign's own.
 * ``locked_database_wait`` waits while another process holds a lock.
 * ``blob_store`` keeps bytes under their digest: ``Blobs`` is the protocol, ``FolderBlobs`` a folder.

@@ -6,6 +6,9 @@ come, with its program, its inputs and what every target did, and removed when i
 a queue; the next job of its number goes on with it, and if a campaign is continued with fewer jobs the others share it.
 A case at which irfuzz fails or dies waits again, behind all others; the fourth time it is kept as it was seen.
 
+By what a confirmed finding is recognised is stored (``store.fault_marks``): other jobs, the next job of the same number
+and other agents of a fleet read it before each look at what waits, and do not make the same fault small once more.
+
 What looks like a known fault still has a turn at its 1st, 2nd, 4th and 8th occurrence, since another fault may hide
 behind it.
 
