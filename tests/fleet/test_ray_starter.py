@@ -184,9 +184,13 @@ class TwoNodes:
             self.kill(node)
         raise AssertionError(path.read_text()[-1000:])
 
+    def processes(self, node: subprocess.Popen[bytes]) -> set[int]:
+        """All processes of a node, those that lost their parents, too."""
+        return {*linux.descendants(node.pid), node.pid, *session(node.pid)}
+
     def kill(self, node: subprocess.Popen[bytes]) -> None:
-        """Kill all processes of a node, those that lost their parents, too."""
-        for pid in (*linux.descendants(node.pid), node.pid, *session(node.pid)):
+        """Kill all processes of a node."""
+        for pid in self.processes(node):
             kill(pid)
         node.wait()
         self.leaders.remove(node)
@@ -264,9 +268,11 @@ def test_actors_and_nodes_that_are_killed_are_replaced(nodes: TwoNodes, postgres
         comes(lambda: json.loads(about[0].read_text())["keeper"] != first["keeper"])
         comes(lambda: not Path(f"/proc/{first['agent']}").exists())
         go_on()
-        gone = second if _below(second["keeper"], nodes.second.pid) else json.loads(about[0].read_text())
+        kept = [json.loads(one.read_text()) for one in about]
+        there = {one["node"] for one in kept if one["keeper"] in nodes.processes(nodes.second)}
+        assert len(there) == 1, f"no agent on the second node: {kept}"
         nodes.kill(nodes.second)
-        comes(lambda: gone["node"] not in {json.loads(one.read_text())["node"] for one in about}, 600)
+        comes(lambda: not there & {json.loads(one.read_text())["node"] for one in about}, 600)
         go_on()
         assert len(fleet_status(store).agents) == 2  # the folders are as they were, and so are the agents
         tell(store, Orders.DRAIN)
@@ -277,7 +283,3 @@ def test_actors_and_nodes_that_are_killed_are_replaced(nodes: TwoNodes, postgres
         for pid in (*linux.descendants(started.pid), started.pid):
             kill(pid)
         started.wait()
-
-
-def _below(pid: int, ancestor: int) -> bool:
-    return pid in linux.descendants(ancestor)
