@@ -236,9 +236,11 @@ def _folder_against_store(
         expected = None if row.status == Status.EXPLAINED else (row.signature, row.times)
         if seen.get((agent, row.number)) != expected:
             wrong.append(f"finding {row.number} of {agent}: {expected} in its folder, {seen.get((agent, row.number))}")
-    for other in database.marks.seen_elsewhere():
-        if seen.get((agent, -other.number)) != (other.signature, other.times):
-            wrong.append(f"{agent} has seen {other.signature!r} {other.times} times, which the store does not know")
+    wrong += [
+        f"{agent} has seen {other.signature!r} {other.times} times, which the store does not know"
+        for other in database.marks.seen_elsewhere()
+        if seen.get((agent, -other.number)) != (other.signature, other.times)
+    ]
     database.close()
     return wrong
 

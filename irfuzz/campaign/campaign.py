@@ -99,12 +99,13 @@ class Campaign:
     Args:
         out: folder of the campaign; made if missing, continued if it holds one.
         config: settings; a continued campaign takes those given now.
+        fleet: an agent of a fleet runs it; else what other agents have found is nothing that this folder leads to.
 
     Raises:
         UsageError: the folder cannot be used, or another process is using it.
     """
 
-    def __init__(self, out: Path, config: Config) -> None:
+    def __init__(self, out: Path, config: Config, *, fleet: bool = False) -> None:
         self.config = config
         self.deaths: list[JobDeath] = []
         self.interrupted = False
@@ -118,6 +119,8 @@ class Campaign:
             self.continued = "config" in self.database.settings()
             self.database.set("config", config.to_json())
             self.database.index.sweep()
+            if not fleet:
+                self.database.marks.forget_others()
             self._watch = OutputFolderWatch(self.layout)
         except BaseException:
             self._folder.close()

@@ -122,6 +122,15 @@ def _cause_of(about: Mapping[str, Any]) -> Cause | None:
     return Cause.from_json(data) if is_table(data) else None
 
 
+def is_readable(verdict: str) -> bool:
+    """Whether ``explained_by`` can read the verdict of a row, which another version of irfuzz may have written."""
+    try:
+        _cause_of(json.loads(verdict))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+    return True
+
+
 def explained_by(finding: Finding, verdicts: Sequence[str]) -> tuple[int, bool] | None:
     """The place of the stored finding of another's cause (``explaining``), and whether the other is simpler.
 

@@ -225,7 +225,7 @@ def _run(
     config = replace(setup.config, first_job=about["first_job"])
     if fuzz.memory is None:
         config = replace(config, memory=memory_for((model.program for model in models), config.memory))
-    with Campaign(options.out, config) as campaign:
+    with Campaign(options.out, config, fleet=True) as campaign:
         add_seeds(campaign, models)
         database = Database(campaign.layout.database)
         try:

@@ -21,6 +21,9 @@ from irfuzz.store.model_blob_packing import blobs_named, is_packed, pack_model, 
 FINDINGS = 50
 """That are given in one transaction."""
 
+SIGHTINGS = 200
+"""Sightings of other agents' findings that are given in one transaction."""
+
 _LARGE = ("model", "inputs", "original_model", "original_inputs")
 _TEXT = ("symptom", "target", "suspect", "status", "title", "verdict", "runs", "trace", "iteration")
 
@@ -68,8 +71,9 @@ class FindingsGiven:
         return [row for row in self._database.findings(bare=True) if self._told.get(row.number) != row]
 
     def seen_elsewhere(self) -> list[SeenElsewhere]:
-        """Findings of other agents that were seen here, too, as far as the store does not know how often."""
-        return [s for s in self._database.marks.seen_elsewhere() if self._told_of_others.get(s.number) != s]
+        """Findings of other agents that were seen here, too, and the store does not know how often; some of them."""
+        seen = self._database.marks.seen_elsewhere()
+        return [one for one in seen if self._told_of_others.get(one.number) != one][:SIGHTINGS]
 
     def told(self, findings: Sequence[GivenFinding], others: Sequence[SeenElsewhere] = ()) -> None:
         """Remember what the store knows now."""
@@ -101,52 +105,57 @@ def case_values(row: FindingRow, blobs: SharedBlobs) -> dict[str, object]:
 
 
 def give_findings(
-    store: StoreConnection, connection: Connection, account: AgentAccount, findings: Sequence[GivenFinding]
-) -> None:
+    store: StoreConnection, connection: Connection, account: AgentAccount, findings: Sequence[GivenFinding],
+    seen: Sequence[SeenElsewhere] = (),
+) -> list[str]:  # fmt: skip
     """Store findings and who has seen them, as a part of a transaction; again is as good as once.
 
     One that another agent has found stays one: a confirmed case takes the place of one that is not, and an agent's own
-    case is brought up to date. What another finding explains is nobody's any more.
+    case is brought up to date. What another finding explains is nobody's any more. A sighting of another agent's
+    finding has a negative number: those of the agent's own are positive.
 
     Args:
         store: of the fleet.
         connection: of the transaction, in which ``beat`` has taken the agent's row.
         account: of the agent.
         findings: whose bytes are in the blobs.
+        seen: findings of other agents that were seen here, too.
+
+    Returns:
+        Signatures of those of ``seen`` that the store does not have any more.
     """
-    for finding in sorted(findings, key=lambda f: f.row.signature):
-        row, name = finding.row, account.name
-        mine = (SIGHTING.c.agent == name) & (SIGHTING.c.number == row.number)
-        before = connection.execute(select(SIGHTING.c.signature).where(mine)).scalar_one_or_none()
-        if row.status == Status.EXPLAINED:
-            connection.execute(delete(SIGHTING).where(mine))
-        else:
-            _store_case(store, connection, name, finding)
-            _store_answers(store, connection, name, row)
-            _store_sighting(store, connection, name, row.number, row.signature, row.status, row.times)
-        if before is not None and (before != row.signature or row.status == Status.EXPLAINED):
-            _remove_unseen(connection, before)
+    own = {finding.row.signature: finding for finding in findings}
+    others = {one.signature: one for one in seen}
+    lost: list[str] = []
+    for signature in sorted({*own, *others}):  # in one order: two agents never wait for each other in a circle
+        if signature in own:
+            _give_finding(store, connection, account.name, own[signature])
+        if signature in others and not _give_sighting(store, connection, account.name, others[signature]):
+            lost.append(signature)
+    return lost
 
 
-def give_sightings(
-    store: StoreConnection, connection: Connection, account: AgentAccount, seen: Sequence[SeenElsewhere]
-) -> None:
-    """Store how often an agent has seen what others found, as a part of a transaction; again is as good as once.
+def _give_finding(store: StoreConnection, connection: Connection, name: str, finding: GivenFinding) -> None:
+    row = finding.row
+    mine = (SIGHTING.c.agent == name) & (SIGHTING.c.number == row.number)
+    before = connection.execute(select(SIGHTING.c.signature).where(mine)).scalar_one_or_none()
+    if row.status == Status.EXPLAINED:
+        connection.execute(delete(SIGHTING).where(mine))
+    else:
+        _store_case(store, connection, name, finding)
+        _store_answers(store, connection, name, row)
+        _store_sighting(store, connection, name, row.number, row.signature, row.status, row.times)
+    if before is not None and (before != row.signature or row.status == Status.EXPLAINED):
+        _remove_unseen(connection, before)
 
-    Such a sighting has a negative number: those of the agent's own findings are positive.
 
-    Args:
-        store: of the fleet.
-        connection: of the transaction, in which ``beat`` has taken the agent's row.
-        account: of the agent.
-        seen: what the store does not know.
-    """
-    for one in sorted(seen, key=lambda s: s.signature):
-        key = SHARED_FINDING.c.signature == one.signature
-        found = connection.execute(update(SHARED_FINDING).where(key).values(last=store_time()))
-        if found.rowcount:  # else the finding is gone from the store
-            status = Status.CONFIRMED.value
-            _store_sighting(store, connection, account.name, -one.number, one.signature, status, one.times)
+def _give_sighting(store: StoreConnection, connection: Connection, name: str, one: SeenElsewhere) -> bool:
+    """Store that a finding of another agent was seen; False if the store has none of that signature."""
+    key = SHARED_FINDING.c.signature == one.signature
+    if not connection.execute(update(SHARED_FINDING).where(key).values(last=store_time())).rowcount:
+        return False
+    _store_sighting(store, connection, name, -one.number, one.signature, Status.CONFIRMED.value, one.times)
+    return True
 
 
 def _store_sighting(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
+from irfuzz.findings.codec import is_readable
 from irfuzz.fleet.agent_registry import AgentAccount
 from irfuzz.fleet.fleet_schema import SHARED_FINDING, SHARED_MARK
 from irfuzz.fleet.store_connection import StoreConnection
@@ -55,7 +57,7 @@ class MarkIntake:
         """Take in the next marks; False if there are no more.
 
         Those that lead to a finding which is not confirmed in the store are left out: that a job here finds it, too, is
-        another try to confirm it.
+        another try to confirm it. So is what cannot be read: another version of irfuzz may write it otherwise.
 
         Args:
             most: of them.
@@ -71,21 +73,27 @@ class MarkIntake:
             verdicts = _verdicts(connection, sorted({row.signature for row in others}))
         if not rows:
             return False
-        marks = [
-            FaultMark(MarkKind(row.kind), row.key, row.signature, row.agent)
-            for row in others
-            if row.signature in verdicts and row.kind in set(MarkKind)
-        ]
+        marks = [mark for row in others if row.signature in verdicts and (mark := _mark(row)) is not None]
         self._database.marks.take_in(marks, verdicts, int(rows[-1].number))
         return len(rows) == most
 
 
+def _mark(row: Row[Any]) -> FaultMark | None:
+    """A row of the store as a mark; ``None`` if it is none of this version."""
+    try:
+        mark = FaultMark(MarkKind(row.kind), row.key, row.signature, row.agent)
+        mark.check()
+    except ValueError:
+        return None
+    return mark
+
+
 def _verdicts(connection: Connection, signatures: Sequence[str]) -> dict[str, str]:
-    """Verdicts of confirmed findings by their signatures."""
+    """Verdicts of confirmed findings that can be read, by their signatures."""
     if not signatures:
         return {}
     c = SHARED_FINDING.c
     query = select(c.signature, c.verdict).where(
         c.signature.in_(signatures), c.status == Status.CONFIRMED.value, ~c.suspect
     )
-    return {row.signature: row.verdict for row in connection.execute(query)}
+    return {row.signature: row.verdict for row in connection.execute(query) if is_readable(row.verdict)}

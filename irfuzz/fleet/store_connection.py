@@ -108,7 +108,9 @@ class StoreConnection:
                     connection.execute(text(_LIMITS))
                 yield connection
         except (OperationalError, InterfaceError, PoolTimeout) as error:
-            raise StoreUnreachable(f"--store {self.name}: cannot be reached: {_first_line(error)}") from error
+            line = _first_line(error)
+            how = "is busy" if "deadlock" in line else "cannot be reached"
+            raise StoreUnreachable(f"--store {self.name}: {how}: {line}") from error
         except DBAPIError as error:
             kind = StoreUnreachable if error.connection_invalidated else UsageError
             raise kind(f"--store {self.name}: the database refuses: {_first_line(error)}") from error

@@ -20,7 +20,7 @@ from irfuzz.fleet.agent_registry import (
     beat,
     forget_silent,
 )
-from irfuzz.fleet.finding_exchange import FINDINGS, FindingsGiven, give_findings, give_sightings
+from irfuzz.fleet.finding_exchange import FINDINGS, FindingsGiven, give_findings
 from irfuzz.fleet.mark_exchange import MarkIntake, give_marks
 from irfuzz.fleet.program_exchange import ProgramIntake, features_of, give, prepare
 from irfuzz.fleet.reporting.finding_labels import finding_labels, label_folders
@@ -133,8 +133,7 @@ class FolderSync:
         with self._store.transaction() as connection:
             self.orders = beat(self._store, connection, self._account, self._figures())
             give(self._store, connection, self._account, programs, taken, self._features)
-            give_findings(self._store, connection, self._account, findings)
-            give_sightings(self._store, connection, self._account, seen)
+            lost = give_findings(self._store, connection, self._account, findings, seen)
             give_marks(self._store, connection, self._account, marks)
             self._work.offer(connection, [f.row for f in findings])
             forget_silent(connection)
@@ -144,8 +143,10 @@ class FolderSync:
         self._features |= features_of(programs)
         self._marked = marks[-1].number if marks else self._marked
         self._findings.told(findings, seen)
+        if lost:
+            self._database.marks.forget_others(lost)
         label_folders(self._database, self._layout, self._labels)
-        return bool(programs or taken or findings or marks)
+        return bool(programs or taken or findings or seen or marks)
 
     def _programs(self) -> int:
         return sum(tally[2] for tally in self._database.tallies())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from irfuzz.oracle.message_normalization import names_of, normalise_message
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 SMALL_PROGRAM = 4
 """Up to this many nodes the operators of a reduced program belong to the fault that a message tells of."""
+
+LONGEST = 600
+"""Characters of a signature: PostgreSQL takes 2,704 bytes into an index. Of a longer one the end is a digest."""
 
 _BY_MESSAGE = frozenset({Symptom.CRASH, Symptom.PROTOCOL, Symptom.REJECTION})
 _BY_VALUE = frozenset({Symptom.DIFFERENCE, Symptom.NAN_INF})
@@ -44,7 +48,10 @@ def signature(verdict: Verdict, program: Program) -> str:
             parts.append(";".join(filter(None, (_kinds(verdict), details(verdict, program)))))
         elif verdict.symptom in _BY_VALUE:
             parts.append(details(verdict, program))
-    return "|".join(parts)
+    text = "|".join(parts)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST - 17]} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def title(verdict: Verdict, program: Program) -> str:

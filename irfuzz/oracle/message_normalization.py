@@ -90,6 +90,7 @@ def normalise_message(text: str, names: Collection[str] = ()) -> str:
         text: a message; only its first line that says something counts.
         names: names of the program's nodes and values.
     """
+    text = text.replace("\0", " ")  # databases keep none in a text
     text = next((line.strip() for line in text.splitlines() if line.strip()), "")
     text = _CLASS.sub(lambda m: f"(operator {m[1]})" if m[1] in operators() else m[0], text)
     for name in sorted({n for n in names if n in text}, key=lambda n: (-len(n), n)):

@@ -35,7 +35,7 @@ from irfuzz.store.database_schema import (
 
 JSON = {
     *(TALLY.c.counts, FINDING.c.verdict, FINDING.c.runs, FINDING.c.trace, PROGRAM.c.trace),
-    *(WAITING.c.about, WAITING.c.operators, ELSEWHERE.c.verdict),
+    *(WAITING.c.about, WAITING.c.operators),
 }
 
 MOST_ROWS = 1_000_000
@@ -96,12 +96,16 @@ def recover_database(damaged: Path, new: Path) -> list[RecoveredRows]:
             target = Database(new)
             try:
                 # Campaigns of before have no index of the corpus, no queue, marks and fleet, and lack nothing.
-                newer = (ENTRY, LEAVING, WAITING, TAKEN, FAULT_MARK, ELSEWHERE)
-                tables = [t for t in METADATA.sorted_tables if t not in newer or t.name in there]
+                newer = (ENTRY, LEAVING, WAITING, TAKEN, FAULT_MARK)
+                # What other agents of a fleet have found is with them, and no agent goes on in the new folder.
+                wanted = [t for t in METADATA.sorted_tables if t is not ELSEWHERE]
+                tables = [t for t in wanted if t not in newer or t.name in there]
                 found = [_recover(base, target, table) for table in tables]
                 with target.transaction() as connection:  # of programs that are lost nobody is to know
                     kept = select(PROGRAM.c.number)
                     connection.execute(delete(ENTRY).where(ENTRY.c.number.not_in(kept)))
+                target.marks.forget_others()
+                target.marks.sweep()
                 return found
             finally:
                 target.close()

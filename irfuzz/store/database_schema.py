@@ -160,6 +160,7 @@ FAULT_MARK = Table(
     Column("key", Text, nullable=False),
     Column("signature", String, nullable=False),  # of the finding that it leads to; empty if it leads to none
     Column("source", String, nullable=False),  # agent of a fleet that found out; empty for a job of this campaign
+    Column("times", Integer, nullable=False),  # that jobs here took something for what it leads to
     UniqueConstraint("kind", "key", name="one_row_a_mark"),
 )
 """By what a fault that was looked into is recognised (``fault_marks``), so that no other job does it once more."""
@@ -171,6 +172,7 @@ ELSEWHERE = Table(
     Column("signature", String, nullable=False, unique=True),
     Column("verdict", Text, nullable=False),  # JSON, as of ``FINDING``
     Column("times", Integer, nullable=False),  # that this campaign saw it, too
+    sqlite_autoincrement=True,  # the number of one that was forgotten stands for its sighting in the fleet's store
 )
 """Confirmed findings of other agents of a fleet; in no other campaign are there any."""
 

@@ -14,7 +14,6 @@ from irfuzz.campaign.campaign import Campaign
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.stored_findings import archive as module
 from irfuzz.campaign.stored_findings.archive import TIME_UP, CampaignArchive, words_of
-from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
 from irfuzz.findings.causes.cause_grouping import Cause
 from irfuzz.findings.codec import finding_of, row_of
@@ -26,7 +25,6 @@ from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.command_reports.finding_list import label
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Database, Status
-from irfuzz.store.fault_marks import FaultMark, MarkKind
 
 pytestmark = pytest.mark.unit
 
@@ -122,11 +120,37 @@ def test_groups_of_suspects_are_known_to_all_jobs(layout: Layout, database: Data
     assert (other.tried.knows("a group"), other.tried.knows("another")) == (True, False)
 
 
-def test_a_damaged_mark_is_told(layout: Layout, database: Database) -> None:
-    database.add_finding(row_of(replace(finding(), status=Status.CONFIRMED)))
-    database.marks.add([FaultMark(MarkKind.OPERATORS, "[1]", finding().signature)])
-    with pytest.raises(UsageError, match="fault mark 1: expected symptom, target, words and operators"):
-        CampaignArchive(layout, database, Config())
+def test_what_another_version_has_shown_explains_nothing(layout: Layout, database: Database) -> None:
+    one, found = CampaignArchive(layout, database, Config(), identity=lambda target: f"{target} 1"), finding()
+    assert found.before is not None
+    seen, program = found.before.verdict, found.before.case.program
+    one.take(found, (one.settle, kept, one.store))
+    for version, known in ((" 1", True), (" 2", False), ("", True)):
+        other = CampaignArchive(layout, database, Config(), identity=lambda target, v=version: v and f"{target}{v}")
+        assert other.likely.knows(seen, program, words_of(seen, program)) == known
+
+
+def test_how_often_something_was_taken_for_a_known_fault_is_stored(layout: Layout, database: Database) -> None:
+    one, found = CampaignArchive(layout, database, Config()), finding()
+    assert found.before is not None
+    seen, program = found.before.verdict, found.before.case.program
+    words = words_of(seen, program)
+    one.take(found, (one.settle, kept, one.store))
+    one.looked_into("g")
+    for _ in range(5):
+        one.likely.again(seen, program, words)
+    one.tell()
+    one.tell()
+    other = CampaignArchive(layout, database, Config())
+    assert [n for n in range(1, 9) if not other.likely.again(seen, program, words)] == [3]
+
+
+def test_marks_lead_to_the_finding_that_was_settled_last(layout: Layout, database: Database) -> None:
+    first, second = finding(), replace(finding(), signature="another", cause=None, before=None)
+    archive = CampaignArchive(layout, database, Config())
+    archive.take(first, (archive.settle, lambda f: second, archive.settle, kept, archive.store))
+    assert {(mark.key, mark.signature) for mark in database.marks.after(0)} == {("another", "another")}
+    assert not CampaignArchive(layout, database, Config()).recognises(VERDICT, first.case.program)
 
 
 @pytest.mark.parametrize(("nodes", "known"), [(4, True), (5, False)])

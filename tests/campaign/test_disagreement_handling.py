@@ -14,6 +14,7 @@ import onnx.parser
 import pytest
 
 from irfuzz.campaign.config import Config, Layout
+from irfuzz.campaign.stored_findings.archive import UNFINISHED
 from irfuzz.campaign.triage import disagreement_handling
 from irfuzz.campaign.triage.case_queue import TriageCase
 from irfuzz.campaign.triage.disagreement_handling import (
@@ -31,6 +32,7 @@ from irfuzz.campaign.triage.disagreement_handling import (
 )
 from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter
 from irfuzz.campaign.triage.stored_case_queue import StoredQueue
+from irfuzz.campaign.triage.suspect_proof_search import OPEN
 from irfuzz.campaign.triage.time_budget import GRACE
 from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target
@@ -40,6 +42,7 @@ from irfuzz.findings.finding import Finding
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.store.database import Database
+from irfuzz.store.fault_marks import OperatorsKey
 
 pytestmark = pytest.mark.unit
 
@@ -81,6 +84,9 @@ class Shelf:
 
     def learn(self) -> None:
         pass  # nobody else looks into anything
+
+    def tell(self) -> None:
+        pass
 
     def looked_into(self, group: str) -> None:
         self.told.append(group)
@@ -296,6 +302,37 @@ def test_a_suspect_whose_group_was_looked_into_while_it_waited(triage: Triage, m
     assert len(seen) == 4
     triage._likely.add(SUSPECT, "", SUSPECT, SMALL)
     assert triage._look_into(replace(item, again=True)) == ""
+
+
+def test_what_waits_from_before_is_looked_into_whatever_became_known(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = looks_into(triage, monkeypatch)
+    monkeypatch.setattr(triage._waiting, "is_earlier", lambda item: True)
+    triage._likely.learn(OperatorsKey("difference", "bad", "", frozenset({"Tanh"})), 0)
+    triage._tried.learn("g", 0)
+    assert [triage._look_into(waits()) for _ in range(3)] == [None] * 3, "it has its turn behind what is news"
+    assert triage._look_into(replace(waits(), again=True)) == "findings"
+    assert [triage._look_into(waits(SUSPECT, group="g")) for _ in range(3)] == ["suspects open"] * 3
+    assert len(seen) == 3
+
+
+def test_a_search_that_was_cut_short_goes_on_in_the_next_life(
+    triage: Triage, monkeypatch: pytest.MonkeyPatch, stopping: list[bool]
+) -> None:
+    monkeypatch.setattr(triage._suspects, "look_into", lambda suspect: OPEN)
+    stopping.append(True)
+    assert triage._look_into(waits(SUSPECT, group="g")) is None
+    assert shelf(triage).told == []
+    stopping.append(False)
+    assert triage._look_into(waits(SUSPECT, group="h")) == OPEN
+    assert shelf(triage).told == ["h"]
+
+
+def test_a_group_whose_proof_is_unfinished_is_not_done(triage: Triage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triage._suspects, "look_into", lambda suspect: UNFINISHED.reason)
+    assert triage._look_into(waits(SUSPECT, group="g")) == UNFINISHED.reason
+    assert shelf(triage).told == []
 
 
 @pytest.mark.parametrize(("comes_to", "worth"), [("findings", 1.0), ("unreplayed", 1.0), ("repeated", 0.0)])

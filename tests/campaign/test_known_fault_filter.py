@@ -7,9 +7,10 @@ from dataclasses import replace
 import onnx
 import pytest
 
-from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter, has_turn, key_of
+from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter, has_turn
 from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
+from irfuzz.store.fault_marks import OperatorsKey
 
 pytestmark = pytest.mark.unit
 
@@ -93,17 +94,22 @@ def test_a_finding_that_is_added_again_keeps_its_count_and_others_have_their_own
     assert likely.again(verdict(), program("Tanh", "Relu"), ""), "the 6th of one, though the 2nd of the other"
 
 
-def test_a_key_tells_another_filter_what_was_made_small() -> None:
+def test_what_another_job_has_made_small_has_fewer_turns() -> None:
     likely = KnownFaultFilter()
-    likely.learn(key_of(verdict(), "no", verdict(), program("Tanh", "Tanh")))
+    likely.learn(OperatorsKey("difference", "a", "no", frozenset({"Tanh"})), 0)
     assert likely.knows(verdict(), program("Relu", "Tanh"), "no")
     assert not likely.knows(verdict(), program("Relu", "Tanh"), "yes")
     assert [n for n in range(1, 30) if not likely.again(verdict(), program("Tanh"), "no")] == [8, 24]
     likely.add(verdict(), "no", verdict(), program("Tanh"))
     assert likely.again(verdict(), program("Tanh"), "no"), "counting goes on"
+    assert likely.counted() == {(("difference", "a", "no"), frozenset({"Tanh"})): 30}
+    assert likely.counted() == {}
 
 
-@pytest.mark.parametrize("key", ["", "{}", "[1, 2]", '["a", "b", "c", [1]]', '["a", "b", "c", "d"]'])
-def test_what_is_no_key_is_refused(key: str) -> None:
-    with pytest.raises(ValueError, match=r"expected|Expecting"):
-        KnownFaultFilter().learn(key)
+def test_counting_goes_on_in_the_next_life() -> None:
+    likely, tried = KnownFaultFilter(), SuspectGroupFilter()
+    likely.learn(OperatorsKey("difference", "a", "", frozenset({"Tanh"})), 5)
+    tried.learn("g", 6)
+    assert [n for n in range(1, 9) if not likely.again(verdict(), program("Tanh"), "")] == [3]
+    assert [n for n in range(1, 9) if not tried.again("g")] == [2]
+    assert tried.counted() == {"g": 8}

@@ -67,7 +67,9 @@ def test_what_was_stored_waits_for_the_next_job(database: Database) -> None:
     queue.add(case("Exp", 1))
     assert (len(queue), left(database)) == (2, [("Neg", 2)])
     again = StoredQueue(database)
-    whole = again.whole(take(again), TARGETS)
+    item = take(again)
+    assert (queue.is_earlier(item), again.is_earlier(item)) == (False, True)
+    whole = again.whole(item, TARGETS)
     finding = whole.finding
     assert finding.case is finding.original
     assert finding.case.program.to_bytes() == PROGRAM.to_bytes()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select, update
 
 from irfuzz.fleet.finding_exchange import FINDINGS
-from irfuzz.fleet.fleet_schema import SIGHTING
+from irfuzz.fleet.fleet_schema import SHARED_FINDING, SHARED_MARK, SIGHTING
 from irfuzz.fleet.fleet_status import fleet_status
 from irfuzz.fleet.mark_exchange import MarkIntake
 from irfuzz.fleet.shared_blobs import SharedBlobs
-from irfuzz.fleet.store_connection import StoreConnection
+from irfuzz.fleet.store_connection import StoreConnection, StoreUnreachable
 from irfuzz.store.database import Status
 from irfuzz.store.fault_marks import FaultMark, MarkKind
 from tests.fleet.made import finding
@@ -91,3 +92,61 @@ def test_what_both_found_is_counted_with_each_own(store: StoreConnection, member
     b.sync.synchronise(work=False)
     assert [f.times for f in fleet_status(store).findings] == [3]
     assert b.database.marks.seen_elsewhere() == []
+
+
+def test_what_cannot_be_read_is_left_out(store: StoreConnection, members: Callable[[str], Member]) -> None:
+    a, b = members("a"), members("b")
+    found(a, "s", "s", "t")
+    found(a, "u", "u")
+    a.sync.synchronise(work=False)
+    with store.transaction() as connection:
+        connection.execute(update(SHARED_MARK).where(SHARED_MARK.c.key == "t").values(kind="of a newer version"))
+        connection.execute(update(SHARED_MARK).where(SHARED_MARK.c.key == "s").values(kind="operators"))
+        connection.execute(
+            update(SHARED_FINDING).where(SHARED_FINDING.c.signature == "u").values(verdict='{"cause": {}}')
+        )
+    b.sync.synchronise(work=False)
+    assert (b.database.marks.after(0), b.database.marks.taken_up_to()) == ([], 3)
+
+
+def test_what_the_store_has_lost_is_forgotten(store: StoreConnection, members: Callable[[str], Member]) -> None:
+    a, b = members("a"), members("b")
+    found(a, "s", "s")
+    a.sync.synchronise(work=False)
+    b.sync.synchronise(work=False)
+    b.database.count_again("s")
+    with store.transaction() as connection:
+        connection.execute(delete(SHARED_FINDING))
+        connection.execute(delete(SIGHTING))
+    b.sync.synchronise(work=False)
+    assert (b.database.marks.after(0), b.database.known()) == ([], [])
+    with store.transaction() as connection:
+        assert connection.execute(select(SIGHTING)).all() == []
+
+
+def test_two_that_tell_of_each_others_findings_do_not_wait_in_a_circle(
+    store: StoreConnection, members: Callable[[str], Member]
+) -> None:
+    one, other = members("a"), members("b")
+    for number in range(20):
+        found((one, other)[number % 2], f"s{number:02}", f"s{number:02}")
+    for member in (one, other, one, other):
+        member.sync.synchronise(work=False)
+    failed: list[str] = []
+
+    def tell(member: Member) -> None:
+        for _ in range(10):
+            for number in range(20):
+                member.database.count_again(f"s{number:02}")
+            try:
+                member.sync.synchronise(work=False)
+            except StoreUnreachable as error:
+                failed.append(str(error))
+
+    threads = [Thread(target=tell, args=(member,)) for member in (one, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [line for line in failed if "deadlock" in line] == []
+    assert {f.times for f in fleet_status(store).findings} == {21}

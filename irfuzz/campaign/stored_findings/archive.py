@@ -11,8 +11,7 @@ from dataclasses import replace
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.corpus.hazard_input_steering import marked
 from irfuzz.campaign.stored_findings.folder_placement import move_bundle, place_bundle, withdraw_bundle
-from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter, key_of
-from irfuzz.errors import UsageError
+from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter
 from irfuzz.findings.codec import explained_by, finding_of, row_of
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
@@ -21,13 +20,13 @@ from irfuzz.findings.suspect_finding_groups import group_of
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import normalise_message, signature
-from irfuzz.oracle.fault_signature import SMALL_PROGRAM
+from irfuzz.oracle.fault_signature import SMALL_PROGRAM, operators_of
 from irfuzz.oracle.message_normalization import names_of
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.finding_folder_writer import write_shown
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Database, Status
-from irfuzz.store.fault_marks import FaultMark, MarkKind
+from irfuzz.store.fault_marks import FaultMark, MarkKind, OperatorsKey
 
 TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
 """Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
@@ -81,6 +80,8 @@ class CampaignArchive:
         config: of the campaign.
         versions: gives a finding the versions in which it shows, and the name of the newest.
         patience: seconds after which a finding has to be stored, as it then is.
+        identity: says in which version the target of a name runs here; empty if it does not. What another version has
+            shown explains nothing.
 
     Attributes:
         likely: of which operators findings were made.
@@ -96,8 +97,10 @@ class CampaignArchive:
         config: Config,
         versions: Callable[[Finding], Finding] = lambda finding: finding,
         patience: Callable[[], float] = lambda: math.inf,
+        identity: Callable[[str], str] = lambda target: "",
     ) -> None:
         self._layout = layout
+        self._identity = identity
         self._database = database
         self._seconds = max(120.0, 12 * config.timeout)
         self._limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
@@ -121,15 +124,24 @@ class CampaignArchive:
         for mark in self._database.marks.after(self._learnt):
             self._learnt = mark.number
             if mark.kind is MarkKind.GROUP:
-                self.tried.learn(mark.key)
+                self.tried.learn(mark.key, mark.times)
             elif mark.kind is MarkKind.OPERATORS:
-                try:
-                    self.likely.learn(mark.key)
-                except ValueError as error:
-                    raise UsageError(f"{self._layout.database}: fault mark {mark.number}: {error}") from None
+                key = OperatorsKey.from_text(mark.key)
+                here = self._identity(key.target)
+                if not (here and key.identity) or here == key.identity:
+                    self.likely.learn(key, mark.times)
             else:
                 self._known.add(mark.key)
                 self._aliases.setdefault(mark.key, mark.signature)
+
+    def tell(self) -> None:
+        """Store how often this job has taken something for a known fault, so that its next life goes on from there."""
+        times = {(MarkKind.GROUP, group): many for group, many in self.tried.counted().items()}
+        for ((symptom, target, words), operators), many in self.likely.counted().items():
+            key = OperatorsKey(symptom, target, words, operators, self._identity(target))
+            times[MarkKind.OPERATORS, key.to_text()] = many
+        if times:
+            self._database.marks.count(times)
 
     def looked_into(self, group: str) -> None:
         """Let other jobs know that one of a group of suspects was looked into."""
@@ -196,7 +208,7 @@ class CampaignArchive:
         self._marks = []
         found = pass_through(finding, way)
         if self._marks and found != UNFINISHED:
-            # All of them lead to one finding, by now stored; what leads to none is left out.
+            # All of the last ``settle`` lead to one finding, by now stored; what leads to none is left out.
             _, last = self._marks[-1]
             name = self._aliases.get(last, last)
             self._database.marks.add([FaultMark(kind, key, name) for kind, key in self._marks])
@@ -210,15 +222,16 @@ class CampaignArchive:
         """The finding under the name of its cause and of the newest version that shows it, unless that is known."""
         verdict = finding.verdict
         finding = self._under_its_cause(finding)
-        key = finding.signature
+        key, self._marks = finding.signature, []
         if finding.before is not None:
             seen, program = finding.before.verdict, finding.before.case.program
-            made = seen, words_of(seen, program), verdict, finding.case.program
-            self.likely.add(*made)
-            self._marks.append((MarkKind.OPERATORS, key_of(*made)))
+            words, small = words_of(seen, program), finding.case.program
+            self.likely.add(seen, words, verdict, small)
             telling = signature(seen, program) if seen.symptom in TELLING else key
             self._known.add(telling)
-            self._marks.append((MarkKind.SIGNATURE, telling))
+            operators, identity = frozenset(operators_of(verdict, small)), self._identity(seen.target)
+            made = OperatorsKey(seen.symptom.value, seen.target, words, operators, identity)
+            self._marks = [(MarkKind.OPERATORS, made.to_text()), (MarkKind.SIGNATURE, telling)]
         self._known.add(key)
         self._marks.append((MarkKind.SIGNATURE, key))
         if not finding.number and self._repeats(self._aliases.get(key, key), finding.doubted):

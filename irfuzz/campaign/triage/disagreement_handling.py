@@ -20,9 +20,10 @@ from irfuzz.campaign.stored_findings.archive import (
     CampaignArchive,
     words_of,
 )
+from irfuzz.campaign.targets.operator_support import identity
 from irfuzz.campaign.triage.case_queue import TriageCase
 from irfuzz.campaign.triage.stored_case_queue import StoredQueue
-from irfuzz.campaign.triage.suspect_proof_search import SuspectMeans, Suspects
+from irfuzz.campaign.triage.suspect_proof_search import OPEN, SuspectMeans, Suspects
 from irfuzz.campaign.triage.time_budget import GRACE, TriageBudget
 from irfuzz.campaign.triage.time_budget import KNOWN as KNOWN_WORTH
 from irfuzz.errors import UsageError
@@ -115,7 +116,7 @@ class Triage:
         self._config = config
         versions = AffectedVersions(runner, Limits(seconds=config.timeout, memory_bytes=config.memory), stopping)
         weakref.finalize(self, versions.close)
-        self._archive = CampaignArchive(layout, waiting.database, config, versions, patience)
+        self._archive = CampaignArchive(layout, waiting.database, config, versions, patience, self._identity)
         self._likely, self._tried = self._archive.likely, self._archive.tried
         self._bench = FindingReproducer(
             [runner], self._involved, self._heard, self._shrunk, self._unseen, self._unheard, stopping
@@ -200,6 +201,7 @@ class Triage:
                 counts[came_to] += 1
             counts["triaged"] += 1
         counts["untriaged"] = len(self._waiting)
+        self._archive.tell()
 
     def _settled(self, item: TriageCase) -> str | None:
         """What one case comes to, which then waits no more, unless that is ``None`` or ``UNFINISHED``.
@@ -232,21 +234,27 @@ class Triage:
     def _look_into(self, item: TriageCase) -> str | None:
         """What one case comes to, for a count: ``None`` if it waits again, nothing if it is a known fault's suspect."""
         verdict, program = item.finding.verdict, item.finding.case.program
+        earlier = self._waiting.is_earlier(item)  # then what became known meanwhile takes no turn from it
         if item.finding.doubted and not self._archive.doubts(item.finding):
             return "repeated"
         if self._archive.knows(verdict, program, doubted=item.finding.doubted):
             return "repeated"
         if verdict.suspect:
             group = item.finding.group
-            if self._likely.knows(verdict, program, item.words):
+            if not earlier and self._likely.knows(verdict, program, item.words):
                 return ""
-            if not item.again and self._tried.again(group):  # another variant of the component came first
+            if not (item.again or earlier) and self._tried.again(group):  # another variant of the component came first
                 return "suspects repeated"
             self._tried.add(group)
             came_to = self._suspects.look_into(item.finding)
-            self._archive.looked_into(group)
+            if self._stopping() and came_to == OPEN:
+                return None  # its search was cut short
+            if came_to != UNFINISHED.reason:
+                self._archive.looked_into(group)
         elif item.again or not self._likely.knows(verdict, program, item.words):
             came_to = self._came_to(item.finding)
+        elif earlier:
+            return None
         elif self._likely.again(verdict, program, item.words):  # it became known while this one waited
             return "likely repeated"
         else:
@@ -345,6 +353,9 @@ class Triage:
                 return self._archive.take(found, (self._archive.replay, self._archive.store))
         self._archive.keep_suspect(finding, UNREPEATABLE)
         return UNREPEATABLE
+
+    def _identity(self, target: str) -> str:
+        return next((identity(t) for t in self._runner.targets if t.name == target), "")
 
     def _involved(self, verdict: Verdict) -> tuple[Target, ...]:
         return jury(verdict, self._heard(verdict))

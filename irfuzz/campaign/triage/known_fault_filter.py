@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from irfuzz.oracle.fault_signature import operators_of
@@ -10,14 +10,15 @@ from irfuzz.oracle.fault_signature import operators_of
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
     from irfuzz.oracle.verdict import Verdict
+    from irfuzz.store.fault_marks import OperatorsKey
 
 _Place = tuple[str, str, str]
 """Symptom, target, and what a rejection said."""
 
 
 ELSEWHERE = 8
-"""Of a fault that another job has looked into the first occurrences had their turns there: here counting goes on behind
-so many."""
+"""Of a fault that another job has looked into, or this one before it died, the first occurrences had their turns then:
+counting goes on behind so many, and behind those that jobs have counted since."""
 
 
 def has_turn(times: int) -> bool:
@@ -39,6 +40,7 @@ class KnownFaultFilter:
 
     def __init__(self) -> None:
         self._made: dict[_Place, dict[frozenset[str], int]] = {}
+        self._counted: Counter[tuple[_Place, frozenset[str]]] = Counter()
 
     def add(self, verdict: Verdict, words: str, small: Verdict, program: Program) -> None:
         """What a case came to.
@@ -52,17 +54,20 @@ class KnownFaultFilter:
         operators = frozenset(operators_of(small, program))
         self._made.setdefault(_place(verdict, words), {}).setdefault(operators, 0)
 
-    def learn(self, key: str) -> None:
+    def learn(self, key: OperatorsKey, times: int) -> None:
         """What another job came to, or this one before it died.
 
         Args:
-            key: as ``key_of`` gives it; what is known here already stays as it is.
-
-        Raises:
-            ValueError: it is none.
+            key: of it; what is known here already stays as it is.
+            times: that jobs have counted since it was known.
         """
-        place, operators = _parsed(key)
-        self._made.setdefault(place, {}).setdefault(operators, ELSEWHERE)
+        place = (key.symptom, key.target, key.words)
+        self._made.setdefault(place, {}).setdefault(key.operators, ELSEWHERE + times)
+
+    def counted(self) -> dict[tuple[_Place, frozenset[str]], int]:
+        """How often ``again`` has counted each known fault since the last call."""
+        counted, self._counted = dict(self._counted), Counter()
+        return counted
 
     def knows(self, verdict: Verdict, program: Program, words: str) -> bool:
         """Whether a case has all operators of a known finding of its symptom and target.
@@ -86,6 +91,7 @@ class KnownFaultFilter:
         made = self._made.get(_place(verdict, words), {})
         for operators in known:
             made[operators] += 1
+            self._counted[_place(verdict, words), operators] += 1
         return any(not has_turn(made[operators]) for operators in known)
 
     def _explaining(self, verdict: Verdict, program: Program, words: str) -> list[frozenset[str]]:
@@ -105,6 +111,7 @@ class SuspectGroupFilter:
 
     def __init__(self) -> None:
         self._later: dict[str, int] = {}
+        self._counted: Counter[str] = Counter()
 
     def add(self, group: str) -> None:
         """One of a group is looked into.
@@ -114,13 +121,19 @@ class SuspectGroupFilter:
         """
         self._later.setdefault(group, 0)
 
-    def learn(self, group: str) -> None:
+    def learn(self, group: str, times: int) -> None:
         """Another job has looked into one of a group, or this one before it died.
 
         Args:
             group: its key; if it is known here already nothing changes.
+            times: that jobs have counted since it was known.
         """
-        self._later.setdefault(group, ELSEWHERE)
+        self._later.setdefault(group, ELSEWHERE + times)
+
+    def counted(self) -> dict[str, int]:
+        """How often ``again`` has counted each group since the last call."""
+        counted, self._counted = dict(self._counted), Counter()
+        return counted
 
     def knows(self, group: str) -> bool:
         """Whether one of a group was looked into."""
@@ -135,28 +148,9 @@ class SuspectGroupFilter:
         if group not in self._later:
             return False
         self._later[group] += 1
+        self._counted[group] += 1
         return not has_turn(self._later[group])
 
 
 def _place(verdict: Verdict, words: str) -> _Place:
     return (verdict.symptom.value, verdict.target, words)
-
-
-def key_of(verdict: Verdict, words: str, small: Verdict, program: Program) -> str:
-    """What ``KnownFaultFilter.add`` remembers of a case, as text for ``learn``; the arguments are those of ``add``."""
-    return json.dumps([*_place(verdict, words), sorted(set(operators_of(small, program)))])
-
-
-def _parsed(key: str) -> tuple[_Place, frozenset[str]]:
-    """The place and operators of a text that ``key_of`` made.
-
-    Raises:
-        ValueError: it is none.
-    """
-    read = json.loads(key)
-    if not isinstance(read, list) or len(read) != 4 or not isinstance(read[3], list):
-        raise ValueError(f"expected symptom, target, words and operators, got {key!s:.80}")
-    symptom, target, words, operators = read
-    if not all(isinstance(text, str) for text in (symptom, target, words, *operators)):
-        raise ValueError(f"expected texts, got {key!s:.80}")
-    return (symptom, target, words), frozenset(operators)

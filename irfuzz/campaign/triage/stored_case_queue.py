@@ -62,8 +62,14 @@ class StoredQueue:
         self._queue = TriageQueue()
         self._live: dict[int, Finding] = {}
         self._number = database.waiting.first_number(job)
-        for row in database.waiting.of(job):
+        waiting = database.waiting.of(job)
+        self._earlier = {row.number for row in waiting}
+        for row in waiting:
             self._let_wait(_case_of(row))
+
+    def is_earlier(self, item: TriageCase) -> bool:
+        """Whether a case waits since before this job began."""
+        return item.number in self._earlier
 
     def __len__(self) -> int:
         """How many wait that no known fault explains, without suspects."""
