@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.leftovers import _descendants, _shared
+from benchmarks.leftovers import descendants, resident, shared_memory
 from irfuzz.errors import Unsupported
 from irfuzz.execute.run_types import Exit, Target, Value
 from irfuzz.execute.runner import Runner
@@ -69,7 +68,7 @@ def cost(target: Target, drawn: Drawn, timeout: float) -> dict[str, Any]:
         drawn: what it runs.
         timeout: seconds for a program.
     """
-    processes, shared, before = _descendants(), _shared(), tempfile.tempdir
+    processes, shared, before = descendants(), shared_memory(), tempfile.tempdir
     with tempfile.TemporaryDirectory() as folder:
         tempfile.tempdir = folder  # where workers have their scratch folders
         try:
@@ -77,8 +76,8 @@ def cost(target: Target, drawn: Drawn, timeout: float) -> dict[str, Any]:
         finally:
             tempfile.tempdir = before
         left = {
-            "processes": sorted(_descendants() - processes),
-            "shared_memory": sorted(_shared() - shared),
+            "processes": sorted(descendants() - processes),
+            "shared_memory": sorted(shared_memory() - shared),
             "files": sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*")),
         }
     return {"target": target.name, **found, **left}
@@ -99,7 +98,7 @@ def _run(target: Target, drawn: Drawn, timeout: float) -> dict[str, Any]:
                 own.append(result.seconds * MILLI)
                 used.append((time.process_time() - spent) * MILLI)
             ends[str(result.exit)] += 1
-            memory.append(_resident())
+            memory.append(resident(descendants()))
         seconds = time.perf_counter() - started
         version = runner.targets[0].version
     added = [a - b for a, b in zip(whole[FIRST:], own[FIRST:], strict=True)] or [0.0]
@@ -134,17 +133,6 @@ def _programs(drawn: Drawn) -> Iterator[tuple[Program, dict[str, Value]]]:
         left -= 1
         if not left:
             return
-
-
-def _resident() -> int:
-    """Megabytes that all processes below this one hold."""
-    pages = 0
-    for entry in _descendants():
-        try:
-            pages += int(Path(f"/proc/{entry.split()[0]}/statm").read_text().split()[1])
-        except (OSError, IndexError):
-            continue
-    return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
 
 
 def main() -> int:
