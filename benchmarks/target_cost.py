@@ -6,7 +6,7 @@ each it prints the milliseconds that a program took in all, those that the compo
 convert, load and run), the difference, which is irfuzz's, and the time of the processor that irfuzz's own process used;
 memory of the workers after the first tenth and at the end; and every process, shared memory and file that is left. The
 first programs, which wait for the worker, do not count.
-``a_second`` is how many programs were made and ran in a second, with those that the target took apart.
+``a_second`` is how many programs there were for each second of running them, and how many of them the target took.
 """
 
 from __future__ import annotations
@@ -85,21 +85,19 @@ def cost(target: Target, drawn: Drawn, timeout: float) -> dict[str, Any]:
 
 def _run(target: Target, drawn: Drawn, timeout: float) -> dict[str, Any]:
     ends: Counter[str] = Counter()
-    started = 0.0
+    seconds = 0.0
     whole, own, used, memory = [], [], [], []
     with Runner((target,), Limits(seconds=timeout)) as runner:
         for program, inputs in _programs(drawn):
-            if len(memory) == FIRST:
-                started = time.perf_counter()
             began, spent = time.perf_counter(), time.process_time()
             (result,) = runner.run(program, inputs)
+            seconds += (time.perf_counter() - began) * (len(memory) >= FIRST)
             if result.exit is Exit.OK:
                 whole.append((time.perf_counter() - began) * MILLI)
                 own.append(result.seconds * MILLI)
                 used.append((time.process_time() - spent) * MILLI)
             ends[str(result.exit)] += 1
             memory.append(resident(descendants()))
-        seconds = time.perf_counter() - started
         version = runner.targets[0].version
     added = [a - b for a, b in zip(whole[FIRST:], own[FIRST:], strict=True)] or [0.0]
     return {
