@@ -23,4 +23,5 @@ def test_a_sample_of_programs_leaves_nothing(root: Path, monkeypatch: pytest.Mon
     found = module.leftovers(10, 2, targets)
     assert found["ends"]["onnxruntime:all ok"] > 4
     assert found["ends"]["torch:export ok"] > 0
-    assert (found["processes"], found["shared_memory"], found["files"]) == ([], [], [])
+    assert not {kind: found[kind] for kind in module.LEFT if found[kind]}
+    assert len(found["memory_mb"]) == len(module.MEMORY_AT)

@@ -20,6 +20,7 @@ from irfuzz.execute.adapters.adapter import SINGLE_THREAD, WORKERS, Request
 from irfuzz.execute.adapters.declared_limits import NO_LIMITS, DeclaredLimits
 from irfuzz.execute.adapters.input_shape_freezing import settled
 from irfuzz.execute.run_types import Target, TargetRole, Value
+from irfuzz.execute.versions import environments
 from irfuzz.execute.versions.recipes import word_for
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class ToolAdapter:
         only_named: of ``execute.Target``.
         own_environment: it cannot be installed beside irfuzz, for its files are those of another component.
         npm: it is a package of npm's, which node runs.
+        cache: environment variable that names a folder for what a driver compiles, which outlives its workers; empty if
+            there is none.
     """
 
     component: str
@@ -80,6 +83,7 @@ class ToolAdapter:
     own_environment: bool = False
     folder: str = ""
     npm: bool = False
+    cache: str = ""
 
     @property
     def handler(self) -> Path:
@@ -102,13 +106,19 @@ class ToolAdapter:
             "CUDA_VISIBLE_DEVICES": "-1",
             "KERAS_BACKEND": "tensorflow",
             "IRFUZZ_TOOL": f"{self.folder}.{self.tool}".lstrip("."),
+            **({self.cache: str(self.compiled)} if self.cache else {}),
             **self.env_more,
         }
 
     @property
+    def compiled(self) -> Path:
+        """The folder of ``cache``: workers of this component alone may change it."""
+        return environments.folder().with_name("compiled") / self.component
+
+    @property
     def allowed(self) -> tuple[str, ...]:
-        """No permission: tools need none beyond their scratch folder."""
-        return ()
+        """No permission beyond the scratch folder, but for the folder of ``cache``."""
+        return (str(self.compiled),) if self.cache else ()
 
     @property
     def reads_bytes(self) -> bool:

@@ -349,6 +349,8 @@ TOOL_ADAPTERS: tuple[ToolAdapter, ...] = (
         before="",
         # Its wheel has onnxruntime's own files, so irfuzz's environment cannot have both.
         own_environment=True,
+        cache="MESA_SHADER_CACHE_DIR",
+        env_more={"MESA_SHADER_CACHE_MAX_SIZE": "256M"},
         only_named=True,
     ),
     ToolAdapter(

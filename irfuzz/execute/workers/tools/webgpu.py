@@ -43,6 +43,12 @@ def use_own_driver(folder: Path) -> bool:
 
 
 use_own_driver(OWN_DRIVER)
+# lavapipe compiles the shader of a convolution in 2 s for vectors of 512 bits, and in half of that for these.
+os.environ.setdefault("LP_NATIVE_VECTOR_WIDTH", "128")
+
+_held: list[Any] = []
+"""A session of this process that is kept: with its last session the provider closes its device and forgets all shaders.
+Without a GPU a device takes 25 ms to open, and the shader of a convolution up to 2 s to compile."""
 
 
 def version() -> str:
@@ -52,6 +58,8 @@ def version() -> str:
 
 def warm() -> None:
     """Open the device before the first request: a software driver takes seconds, and a request has a time limit.
+
+    It stays open for all requests of this process.
 
     Raises:
         RuntimeError: as ``limits``.
@@ -67,12 +75,8 @@ def limits() -> dict[str, Any]:
     """
     if PROVIDER not in onnxruntime.get_available_providers():
         raise RuntimeError(f"onnxruntime {onnxruntime.__version__} is built without WebGPU; install onnxruntime-webgpu")
-    value = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])
-    other = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])
-    graph = onnx.helper.make_graph([onnx.helper.make_node("Neg", ["x"], ["y"])], "probe", [value], [other])
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
     try:
-        _session(model.SerializeToString())
+        _hold()
     except Exception as error:  # noqa: BLE001 - whatever the provider raises is the answer
         text = (str(error).splitlines() or [""])[0]
         raise RuntimeError(
@@ -88,6 +92,7 @@ def load(model: bytes, level: str = "ORT_ENABLE_ALL") -> Callable[[dict[str, Any
         model: ONNX bytes.
         level: name of a graph optimisation level.
     """
+    _hold()
     session = _session(model, level)
     if session.get_providers()[0] != PROVIDER:
         raise NotImplementedError(f"{PROVIDER} did not start")
@@ -96,9 +101,24 @@ def load(model: bytes, level: str = "ORT_ENABLE_ALL") -> Callable[[dict[str, Any
 
     def run(inputs: dict[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in inputs.items() if name in read}
-        return dict(zip(names, session.run(None, given)))  # noqa: B905 - Python 3.9
+        try:
+            return dict(zip(names, session.run(None, given)))  # noqa: B905 - Python 3.9
+        except Exception as error:
+            if not GAP.search(str(error)):
+                _held.clear()  # a device that was lost, or work that was begun there, is no later program's
+            raise
 
     return run
+
+
+def _hold() -> None:
+    """Have the device open, for as long as no program fails on it."""
+    if not _held:
+        value = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])
+        other = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Neg", ["x"], ["y"])], "probe", [value], [other])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        _held.append(_session(model.SerializeToString()))
 
 
 def _session(model: bytes, level: str = "ORT_ENABLE_ALL") -> Any:
