@@ -394,10 +394,12 @@ class Database:
         query = select(FINDING.c.number, FINDING.c.signature, FINDING.c.verdict).where(
             ~FINDING.c.suspect, FINDING.c.status != Status.EXPLAINED.value
         )
-        others = select(literal(0), ELSEWHERE.c.signature, ELSEWHERE.c.verdict).order_by(ELSEWHERE.c.number)
+        others = select(literal(0).label("number"), ELSEWHERE.c.signature, ELSEWHERE.c.verdict).order_by(
+            ELSEWHERE.c.number
+        )
         with self.transaction() as connection:
             rows = [*connection.execute(query.order_by(FINDING.c.number)), *connection.execute(others)]
-        return [tuple(row) for row in rows]
+        return [(row.number, row.signature, row.verdict) for row in rows]
 
     def replace_finding(self, row: FindingRow, *, explains: int = 0) -> None:
         """Let a better case stand for the finding of its number, which is counted once more.
