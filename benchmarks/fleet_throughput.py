@@ -4,9 +4,10 @@
 [--json FILE]``. Both sides run the same seeds on ONNXRuntime without and with optimisation, in new folders; they are
 counted once every job has judged some programs and ``--warm`` seconds have passed, so that the start of processes
 does not count. A job makes faults small for tens of seconds at a time, so a window of less than two minutes says
-little. The database runs on the same cores, and is counted with them: what is printed is the ratio of each pair and the median, processor time
-of the database, and the share of a processor that synchronisation took in the agents. Exit code 1 if the median of the
-ratios is below 0.9. A quiet machine is needed: what else runs there meets both sides, but not alike.
+little. The database runs on the same cores, and is counted with them: what is printed is the ratio of each pair and the
+median, processor time of the database, and the share of a processor that synchronisation took in the agents. Exit code
+1 if the median of the ratios is below 0.9. A quiet machine is needed: what else runs there meets both sides, but not
+alike.
 """
 
 from __future__ import annotations

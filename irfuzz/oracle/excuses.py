@@ -27,6 +27,13 @@ MAJORITY = 3
 """So many libraries of kernels that do one thing with NaN contradict the one that does another."""
 
 
+SHADERS = frozenset({"webgpu"})
+"""Components that compute in WGSL, the language of WebGPU."""
+
+SHADER_ERROR = 2.0**-9
+"""Four times the absolute error that WGSL allows its least exact functions (15.7.4), of the largest value."""
+
+
 def lacks_witness(verdict: Verdict) -> bool:
     """Whether another witness may settle what is a suspect for want of one."""
     return verdict.doubt == ALONE
@@ -253,6 +260,30 @@ def _converted_specials(d: Dispute) -> str:
     return f"NaN or Inf reaches {', '.join(found)} to whole numbers, which ONNX does not define" if found else ""
 
 
+def _shader_specials(d: Dispute) -> str:
+    """NaN or Inf is fed, is a constant, or is what the witnesses give, and the target computes in WGSL, by whose text
+    (15.7.2) shaders may be compiled as if there were none.
+    """
+    return "WGSL lets a shader assume that there is neither NaN nor Inf" if _in_shaders(d) and d.specials else ""
+
+
+def _shader_accuracy(d: Dispute) -> str:
+    """The target computes in WGSL, a function on the way may have an absolute error of 2**-11 there (15.7.4), such as
+    Sin or Acos, and the difference is at most four times that of the largest value.
+    """
+    if not _in_shaders(d) or d.path is None or d.leaf is None or d.distance is None:
+        return ""
+    found = sorted(d.path.ops & with_trait("shader_inexact"))
+    judge = d.leaf.values[d.witnesses[0].name]
+    if not found or d.distance > SHADER_ERROR * max(1.0, difference(judge, judge).max_a):
+        return ""
+    return f"WGSL allows {', '.join(found[:4])} an absolute error of 2**-11"
+
+
+def _in_shaders(d: Dispute) -> bool:
+    return d.target.component in SHADERS
+
+
 def _within_steps(d: Dispute) -> str:
     """Whole numbers differ by a step of rounding, or by 2/127 of the range for each of several quantising
     operators; not behind one that quantises and nothing else that rounds or jumps, if moves of the inputs by a
@@ -326,6 +357,8 @@ EXCUSES: tuple[Excuse, ...] = (
     Excuse("unsteady-witness", (_VALUE,), _unsteady_witness, of_rules=True),
     Excuse("unmeasured-jump", (_VALUE,), _unmeasured_jump),
     Excuse("unsafe-specials", (_NAN, _VALUE), _unsafe_specials),
+    Excuse("shader-specials", (_NAN, _VALUE), _shader_specials, of_rules=True),
+    Excuse("shader-accuracy", (_VALUE,), _shader_accuracy),
     Excuse("large-magnitudes", (_NAN,), _large_magnitudes),
     Excuse("blurred-inside", (_NAN, _VALUE), _blurred_inside),
     Excuse("large-output", (_VALUE,), _large_output),

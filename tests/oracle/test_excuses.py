@@ -222,9 +222,8 @@ def named(
         again=lambda *_: (), inputs={"x": FLOATS}, program=PROGRAM,
     )  # fmt: skip
     leaf = Leaf("y", "y", None, {t.name: values for t in (ONE, *FOUR)})  # type: ignore[arg-type]
-    made = Dispute(
-        case, symptom, ONE, more.pop("witnesses", (TWO, THREE)), path=replace(QUIET, **path), leaf=leaf, **more
-    )  # type: ignore[arg-type]
+    target, witnesses = more.pop("target", ONE), more.pop("witnesses", (TWO, THREE))
+    made = Dispute(case, symptom, target, witnesses, path=replace(QUIET, **path), leaf=leaf, **more)  # type: ignore[arg-type]
     return verdict_on(made, "o", ()).excuse
 
 
@@ -267,6 +266,29 @@ def named(
 )  # fmt: skip
 def test_excuses_of_floats_that_differ(path: dict[str, Any], more: dict[str, Any], excuse: str) -> None:
     assert named(Symptom.DIFFERENCE, FLOATS, path, **more) == excuse
+
+
+SHADER = {"target": Target(name="webgpu@1", component="webgpu")}
+SINE = {"ops": frozenset({"Sin", "Add"})}
+
+
+@pytest.mark.parametrize(
+    ("symptom", "path", "more", "excuse"),
+    [
+        (Symptom.NAN_INF, {}, {**SHADER, "specials": True}, "shader-specials"),
+        (Symptom.DIFFERENCE, {}, {**SHADER, "specials": True, "ruled": True}, "shader-specials"),
+        (Symptom.NAN_INF, {}, {"specials": True}, ""),
+        (Symptom.NAN_INF, {}, SHADER, ""),
+        (Symptom.DIFFERENCE, SINE, {**SHADER, "distance": 2.0**-9}, "shader-accuracy"),
+        (Symptom.DIFFERENCE, SINE, {**SHADER, "distance": 3.0}, ""),
+        (Symptom.DIFFERENCE, SINE, {"distance": 2.0**-12}, ""),
+        (Symptom.DIFFERENCE, {"ops": frozenset({"Add"})}, {**SHADER, "distance": 2.0**-12}, ""),
+    ],
+)
+def test_what_the_language_of_shaders_leaves_open(
+    symptom: Symptom, path: dict[str, Any], more: dict[str, Any], excuse: str
+) -> None:
+    assert named(symptom, FLOATS, path, **more) == excuse
 
 
 STEPS = {"rounds": True, "quantised": 1, "jumps": ("QuantizeLinear",)}
