@@ -95,11 +95,11 @@ def test_what_one_job_has_looked_into_another_recognises(layout: Layout, databas
         other = CampaignArchive(layout, database, Config())
     else:
         assert not other.recognises(seen, program)
-        other.learn()
+        other.recognised.learn()
     assert other.knows(seen, program)
     assert database.finding(1).times == 2
-    assert other.likely.knows(seen, program, words_of(seen, program))
-    looked = [n for n in range(1, 20) if not other.likely.again(seen, program, words_of(seen, program))]
+    assert other.recognised.likely.knows(seen, program, words_of(seen, program))
+    looked = [n for n in range(1, 20) if not other.recognised.likely.again(seen, program, words_of(seen, program))]
     assert looked == [8], "its first occurrences had their turns in the other job"
 
 
@@ -115,9 +115,9 @@ def test_what_was_not_confirmed_is_looked_into_by_other_jobs(layout: Layout, dat
 
 def test_groups_of_suspects_are_known_to_all_jobs(layout: Layout, database: Database) -> None:
     one, other = (CampaignArchive(layout, database, Config()) for _ in range(2))
-    one.looked_into("a group")
-    other.learn()
-    assert (other.tried.knows("a group"), other.tried.knows("another")) == (True, False)
+    one.recognised.looked_into("a group")
+    other.recognised.learn()
+    assert (other.recognised.tried.knows("a group"), other.recognised.tried.knows("another")) == (True, False)
 
 
 def test_what_another_version_has_shown_explains_nothing(layout: Layout, database: Database) -> None:
@@ -127,7 +127,7 @@ def test_what_another_version_has_shown_explains_nothing(layout: Layout, databas
     one.take(found, (one.settle, kept, one.store))
     for version, known in ((" 1", True), (" 2", False), ("", True)):
         other = CampaignArchive(layout, database, Config(), identity=lambda target, v=version: v and f"{target}{v}")
-        assert other.likely.knows(seen, program, words_of(seen, program)) == known
+        assert other.recognised.likely.knows(seen, program, words_of(seen, program)) == known
 
 
 def test_how_often_something_was_taken_for_a_known_fault_is_stored(layout: Layout, database: Database) -> None:
@@ -136,13 +136,13 @@ def test_how_often_something_was_taken_for_a_known_fault_is_stored(layout: Layou
     seen, program = found.before.verdict, found.before.case.program
     words = words_of(seen, program)
     one.take(found, (one.settle, kept, one.store))
-    one.looked_into("g")
+    one.recognised.looked_into("g")
     for _ in range(5):
-        one.likely.again(seen, program, words)
-    one.tell()
-    one.tell()
+        one.recognised.likely.again(seen, program, words)
+    one.recognised.tell()
+    one.recognised.tell()
     other = CampaignArchive(layout, database, Config())
-    assert [n for n in range(1, 9) if not other.likely.again(seen, program, words)] == [3]
+    assert [n for n in range(1, 9) if not other.recognised.likely.again(seen, program, words)] == [3]
 
 
 def test_marks_lead_to_the_finding_that_was_settled_last(layout: Layout, database: Database) -> None:

@@ -75,6 +75,7 @@ def test_a_whole_campaign_is_copied_row_by_row(campaign: Path, tmp_path: Path) -
         "leaving": (0, 0),
         "waiting": (0, 0),
         "taken": (0, 0),
+        "fault_mark": (0, 0),
     }
     assert rows(tmp_path / "new") == rows(campaign)
     assert (tmp_path / "new" / "findings" / "0001-crash" / "finding.json").is_file()

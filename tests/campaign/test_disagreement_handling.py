@@ -30,7 +30,6 @@ from irfuzz.campaign.triage.disagreement_handling import (
     Triage,
     _undecided,
 )
-from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter
 from irfuzz.campaign.triage.stored_case_queue import StoredQueue
 from irfuzz.campaign.triage.suspect_proof_search import OPEN
 from irfuzz.campaign.triage.time_budget import GRACE
@@ -43,6 +42,7 @@ from irfuzz.ir.program import Program
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.store.database import Database
 from irfuzz.store.fault_marks import OperatorsKey
+from tests.campaign.shelf import Shelf
 
 pytestmark = pytest.mark.unit
 
@@ -67,54 +67,6 @@ def finding(verdict: Verdict = VERDICT, whole: Program = WHOLE, **fields: Any) -
     return Finding(verdict, case, case, **fields)
 
 
-class Shelf:
-    """An archive that knows some targets, and notes what it is given."""
-
-    def __init__(self) -> None:
-        self.known: set[str] = set()
-        self.again: set[str] = set()
-        self.proven: set[int] = set()
-        self.unfinished = 0
-        self.likely = KnownFaultFilter()
-        self.told: list[str] = []
-        self.suspects: list[tuple[Finding, str]] = []
-        self.taken: list[tuple[Finding, int]] = []
-        self.doubted: list[int] = []
-        self.comes_to = "findings"
-
-    def learn(self) -> None:
-        pass  # nobody else looks into anything
-
-    def tell(self) -> None:
-        pass
-
-    def looked_into(self, group: str) -> None:
-        self.told.append(group)
-
-    def knows(self, verdict: Verdict, one: Program, *, doubted: int = 0) -> bool:
-        self.doubted.append(doubted)
-        return verdict.target in self.known
-
-    def recognises(self, verdict: Verdict, one: Program) -> bool:
-        return verdict.target in self.known
-
-    def count_again(self, key: str) -> bool:
-        return key in self.again
-
-    def doubts(self, one: Finding) -> bool:
-        return one.doubted not in self.proven
-
-    def keep_suspect(self, suspect: Finding, label: str = "suspect") -> Finding:
-        self.suspects.append((suspect, label))
-        return replace(suspect, doubted=len(self.suspects))
-
-    def take(self, found: Finding, way: Sequence[object]) -> str:
-        self.taken.append((found, len(tuple(way))))
-        return self.comes_to
-
-    replay = store = None
-
-
 @pytest.fixture
 def stopping() -> list[bool]:
     """Whether the job was asked to end, as its last item says."""
@@ -129,7 +81,8 @@ def triage(tmp_path: Path, stopping: list[bool]) -> Triage:
     waiting = StoredQueue(database)
     made = Triage(Layout(tmp_path), waiting, runner, Config(reduce=5.0), lambda: stopping[-1], longest=7.0)
     made._archive = Shelf()  # type: ignore[assignment]
-    made._likely = made._archive.likely
+    recognised = made._archive.recognised
+    made._likely, made._tried = recognised.likely, recognised.tried  # type: ignore[assignment]
     return made
 
 
@@ -323,16 +276,16 @@ def test_a_search_that_was_cut_short_goes_on_in_the_next_life(
     monkeypatch.setattr(triage._suspects, "look_into", lambda suspect: OPEN)
     stopping.append(True)
     assert triage._look_into(waits(SUSPECT, group="g")) is None
-    assert shelf(triage).told == []
+    assert shelf(triage).recognised.told == []
     stopping.append(False)
     assert triage._look_into(waits(SUSPECT, group="h")) == OPEN
-    assert shelf(triage).told == ["h"]
+    assert shelf(triage).recognised.told == ["h"]
 
 
 def test_a_group_whose_proof_is_unfinished_is_not_done(triage: Triage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triage._suspects, "look_into", lambda suspect: UNFINISHED.reason)
     assert triage._look_into(waits(SUSPECT, group="g")) == UNFINISHED.reason
-    assert shelf(triage).told == []
+    assert shelf(triage).recognised.told == []
 
 
 @pytest.mark.parametrize(("comes_to", "worth"), [("findings", 1.0), ("unreplayed", 1.0), ("repeated", 0.0)])

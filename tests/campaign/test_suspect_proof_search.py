@@ -116,7 +116,7 @@ def test_they_are_called_only_if_witnesses_are_missing(monkeypatch: pytest.Monke
 
 def search_of(has: bool = False, likely: KnownFaultFilter | None = None) -> _Search:
     search = object.__new__(_Search)
-    search._means = means(has=lambda finding: has, likely=likely or KnownFaultFilter())
+    search._means = means(has=lambda finding: has, recognised=SimpleNamespace(likely=likely or KnownFaultFilter()))
     search._known, search._suspect, search._left = [], SUSPECT, SUSPECT
     return search
 

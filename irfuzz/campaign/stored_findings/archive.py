@@ -11,7 +11,7 @@ from dataclasses import replace
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.corpus.hazard_input_steering import marked
 from irfuzz.campaign.stored_findings.folder_placement import move_bundle, place_bundle, withdraw_bundle
-from irfuzz.campaign.triage.known_fault_filter import KnownFaultFilter, SuspectGroupFilter
+from irfuzz.campaign.triage.recognised_faults import RecognisedFaults
 from irfuzz.findings.codec import explained_by, finding_of, row_of
 from irfuzz.findings.finding import Finding
 from irfuzz.findings.known_issues import labelled
@@ -20,13 +20,12 @@ from irfuzz.findings.suspect_finding_groups import group_of
 from irfuzz.ir.program import Program
 from irfuzz.isolate import Limits
 from irfuzz.oracle import normalise_message, signature
-from irfuzz.oracle.fault_signature import SMALL_PROGRAM, operators_of
+from irfuzz.oracle.fault_signature import SMALL_PROGRAM
 from irfuzz.oracle.message_normalization import names_of
 from irfuzz.oracle.verdict import Symptom, Verdict
 from irfuzz.report.finding_folder_writer import write_shown
 from irfuzz.report.repro_scripts.two_form_script import ORACLE
 from irfuzz.store.database import Database, Status
-from irfuzz.store.fault_marks import FaultMark, MarkKind, OperatorsKey
 
 TELLING = frozenset({Symptom.CRASH, Symptom.HANG, Symptom.MEMORY, Symptom.REJECTION, Symptom.PROTOCOL})
 """Symptoms whose message names the fault, so that a known one is recognised before it is made small."""
@@ -84,8 +83,7 @@ class CampaignArchive:
             shown explains nothing.
 
     Attributes:
-        likely: of which operators findings were made.
-        tried: groups of suspects that were looked into.
+        recognised: by what faults are known that were looked into.
         unfinished: number under which the last finding was kept that was not shown yet when the time was up; 0 if its
             place was known.
     """
@@ -100,52 +98,14 @@ class CampaignArchive:
         identity: Callable[[str], str] = lambda target: "",
     ) -> None:
         self._layout = layout
-        self._identity = identity
         self._database = database
         self._seconds = max(120.0, 12 * config.timeout)
         self._limits = Limits(seconds=config.timeout, memory_bytes=config.memory)
         self._versions = versions
         self._patience = patience
         self.unfinished = 0
-        self._known: set[str] = set()
-        self._aliases: dict[str, str] = {}
-        self.likely = KnownFaultFilter()
-        self.tried = SuspectGroupFilter()
-        self._learnt = 0
-        self._marks: list[tuple[MarkKind, str]] = []
-        self.learn()
-
-    def learn(self) -> None:
-        """Know by what faults are recognised that other jobs have looked into, and this one before it died.
-
-        Raises:
-            UsageError: the database is damaged.
-        """
-        for mark in self._database.marks.after(self._learnt):
-            self._learnt = mark.number
-            if mark.kind is MarkKind.GROUP:
-                self.tried.learn(mark.key, mark.times)
-            elif mark.kind is MarkKind.OPERATORS:
-                key = OperatorsKey.from_text(mark.key)
-                here = self._identity(key.target)
-                if not (here and key.identity) or here == key.identity:
-                    self.likely.learn(key, mark.times)
-            else:
-                self._known.add(mark.key)
-                self._aliases.setdefault(mark.key, mark.signature)
-
-    def tell(self) -> None:
-        """Store how often this job has taken something for a known fault, so that its next life goes on from there."""
-        times = {(MarkKind.GROUP, group): many for group, many in self.tried.counted().items()}
-        for ((symptom, target, words), operators), many in self.likely.counted().items():
-            key = OperatorsKey(symptom, target, words, operators, self._identity(target))
-            times[MarkKind.OPERATORS, key.to_text()] = many
-        if times:
-            self._database.marks.count(times)
-
-    def looked_into(self, group: str) -> None:
-        """Let other jobs know that one of a group of suspects was looked into."""
-        self._database.marks.add([FaultMark(MarkKind.GROUP, group)])
+        self.recognised = RecognisedFaults(database, identity)
+        self.recognised.learn()
 
     def knows(self, verdict: Verdict, program: Program, *, doubted: int = 0) -> bool:
         """Whether a verdict is a known finding's by its message alone; it is counted then.
@@ -158,7 +118,7 @@ class CampaignArchive:
         key = self._known_key(verdict, program)
         if not key:
             return False
-        self._repeats(self._aliases.get(key, key), doubted)
+        self._repeats(self.recognised.name(key), doubted)
         return True
 
     def recognises(self, verdict: Verdict, program: Program) -> bool:
@@ -175,7 +135,7 @@ class CampaignArchive:
         if verdict.symptom not in TELLING or (_is_dumb(verdict) and len(program.graph) > SMALL_PROGRAM):
             return ""
         key = signature(verdict, program)
-        return key if key in self._known else ""
+        return key if key in self.recognised.signatures else ""
 
     def count_again(self, key: str) -> bool:
         """Count a stored finding once more; False if its signature is new.
@@ -192,7 +152,7 @@ class CampaignArchive:
             key: the signature as it will be seen.
             name: the signature of the stored finding. This job alone remembers it, and only as long as it runs.
         """
-        self._aliases[key] = name
+        self.recognised.call(key, name)
 
     def take(self, finding: Finding, way: Iterable[Step]) -> str:
         """Send a finding along its way; returns what to count.
@@ -205,13 +165,10 @@ class CampaignArchive:
             ``NEW``, ``KNOWN`` if a known issue explains it, ``UNREPLAYED`` if its own script does not show it, or why
             it was dropped.
         """
-        self._marks = []
+        self.recognised.forget_noted()
         found = pass_through(finding, way)
-        if self._marks and found != UNFINISHED:
-            # All of the last ``settle`` lead to one finding, by now stored; what leads to none is left out.
-            _, last = self._marks[-1]
-            name = self._aliases.get(last, last)
-            self._database.marks.add([FaultMark(kind, key, name) for kind, key in self._marks])
+        if found != UNFINISHED:
+            self.recognised.store_noted()
         if isinstance(found, DroppedFinding):
             return found.reason
         if found.status is not Status.CONFIRMED:
@@ -222,26 +179,21 @@ class CampaignArchive:
         """The finding under the name of its cause and of the newest version that shows it, unless that is known."""
         verdict = finding.verdict
         finding = self._under_its_cause(finding)
-        key, self._marks = finding.signature, []
+        key = finding.signature
+        self.recognised.forget_noted()
         if finding.before is not None:
             seen, program = finding.before.verdict, finding.before.case.program
-            words, small = words_of(seen, program), finding.case.program
-            self.likely.add(seen, words, verdict, small)
-            telling = signature(seen, program) if seen.symptom in TELLING else key
-            self._known.add(telling)
-            operators, identity = frozenset(operators_of(verdict, small)), self._identity(seen.target)
-            made = OperatorsKey(seen.symptom.value, seen.target, words, operators, identity)
-            self._marks = [(MarkKind.OPERATORS, made.to_text()), (MarkKind.SIGNATURE, telling)]
-        self._known.add(key)
-        self._marks.append((MarkKind.SIGNATURE, key))
-        if not finding.number and self._repeats(self._aliases.get(key, key), finding.doubted):
+            self.recognised.note_small(seen, words_of(seen, program), verdict, finding.case.program)
+            self.recognised.note_signature(signature(seen, program) if seen.symptom in TELLING else key)
+        self.recognised.note_signature(key)
+        if not finding.number and self._repeats(self.recognised.name(key), finding.doubted):
             return REPEATED
         cut_out = finding.before is not None and finding.before.case is not finding.original
         finding = replace(finding, verdict=replace(verdict, cut_out=cut_out), signature=key)
         if finding.number:
             return replace(self._versions(finding), signature=key)
         finding = self._versions(finding)
-        self._aliases[key] = finding.signature  # one fault of several versions is one finding, whichever shows it
+        self.recognised.call(key, finding.signature)  # one fault of several versions is one finding, whichever shows it
         return finding
 
     def _under_its_cause(self, finding: Finding) -> Finding:
@@ -350,8 +302,8 @@ class CampaignArchive:
             The finding with the number under which it is stored now; as it was if its place is known.
         """
         key = _suspect_key(finding, label)
-        known = bool(finding.doubted) or key in self._known or self._database.count_again(key)
-        self._known.add(key)
+        known = bool(finding.doubted) or key in self.recognised.signatures or self._database.count_again(key)
+        self.recognised.signatures.add(key)
         if known:
             return finding
         group = finding.group or group_of(finding.verdict, finding.case.program)
@@ -381,7 +333,7 @@ class CampaignArchive:
 
     def _stored_as(self, finding: Finding) -> str:
         known = self._proven()
-        key = self._aliases.get(finding.signature, finding.signature)
+        key = self.recognised.name(finding.signature)
         if any(one == key for _, one, _ in known):
             return key
         found = explained_by(finding, [verdict for _, _, verdict in known])

@@ -12,10 +12,10 @@ and other agents of a fleet read it before each look at what waits, and do not m
 What looks like a known fault still has a turn at its 1st, 2nd, 4th and 8th occurrence, since another fault may hide
 behind it.
 
-Read `disagreement_handling` (the whole cycle of one job), `known_fault_filter` (is it likely known?), `case_queue`
-(which comes next), `stored_case_queue` (the same in the database, with `waiting_case_codec`), `time_budget` (how much
-time there is, and for which target), `suspect_proof_search` (a search for a program that shows a doubtful case without
-a doubt).
+Read `disagreement_handling` (the whole cycle of one job), `known_fault_filter` (is it likely known?),
+`recognised_faults` (what others have looked into, and what they are told), `case_queue` (which comes next),
+`stored_case_queue` (the same in the database, with `waiting_case_codec`), `time_budget` (how much time there is, and
+for which target), `suspect_proof_search` (a search for a program that shows a doubtful case without a doubt).
 
 A new filter is a class that `disagreement_handling` asks before a case gets into the queue. Do not reduce or blame
 here: the steps of a finding are functions of `irfuzz/findings/pipeline.py`.

@@ -117,7 +117,8 @@ class Triage:
         versions = AffectedVersions(runner, Limits(seconds=config.timeout, memory_bytes=config.memory), stopping)
         weakref.finalize(self, versions.close)
         self._archive = CampaignArchive(layout, waiting.database, config, versions, patience, self._identity)
-        self._likely, self._tried = self._archive.likely, self._archive.tried
+        recognised = self._archive.recognised
+        self._likely, self._tried = recognised.likely, recognised.tried
         self._bench = FindingReproducer(
             [runner], self._involved, self._heard, self._shrunk, self._unseen, self._unheard, stopping
         )  # fmt: skip
@@ -188,7 +189,7 @@ class Triage:
         Args:
             counts: of the job; what each case came to is added, and how many still wait is set.
         """
-        self._archive.learn()
+        self._archive.recognised.learn()
         while not self._stopping():
             start = time.monotonic()
             self._budget.passes(start - self._began)
@@ -201,7 +202,7 @@ class Triage:
                 counts[came_to] += 1
             counts["triaged"] += 1
         counts["untriaged"] = len(self._waiting)
-        self._archive.tell()
+        self._archive.recognised.tell()
 
     def _settled(self, item: TriageCase) -> str | None:
         """What one case comes to, which then waits no more, unless that is ``None`` or ``UNFINISHED``.
@@ -250,7 +251,7 @@ class Triage:
             if self._stopping() and came_to == OPEN:
                 return None  # its search was cut short
             if came_to != UNFINISHED.reason:
-                self._archive.looked_into(group)
+                self._archive.recognised.looked_into(group)
         elif item.again or not self._likely.knows(verdict, program, item.words):
             came_to = self._came_to(item.finding)
         elif earlier:

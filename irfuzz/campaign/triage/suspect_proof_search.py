@@ -158,7 +158,7 @@ class _Search:
         if archive.has(signed):
             self._known.append(signed)
             return True
-        return archive.likely.knows(verdict, program, words_of(verdict, program))
+        return archive.recognised.likely.knows(verdict, program, words_of(verdict, program))
 
     def _candidates(self, parts: Sequence[Case]) -> Iterator[Case]:
         """Parts that are wrong alone, the whole if more witnesses hear it now, and the whole on ordinary inputs."""
