@@ -166,6 +166,17 @@ class TwoNodes:
         """Start the first node, then the second."""
         self.head = self._start("head", self._words[0])
         self.second = self._start("second", self._words[1])
+        comes(lambda: self._alive() == 2)  # a node runs before the others know of it
+
+    def _alive(self) -> int:
+        """How many nodes the cluster knows."""
+        code = (
+            f"import ray; ray.init(address={self.address!r}, log_to_driver=False, logging_level='error'); "
+            "print(sum(node['Alive'] for node in ray.nodes()))"
+        )
+        words = [sys.executable, "-c", code]
+        done = subprocess.run(words, env=self.env, cwd=self.folder, capture_output=True, text=True, check=False)
+        return int(done.stdout) if done.returncode == 0 else 0
 
     def _start(self, name: str, words: list[str]) -> subprocess.Popen[bytes]:
         """Start a node, again if it does not come within the 30 seconds that Ray gives it on a busy machine."""
