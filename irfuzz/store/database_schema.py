@@ -162,6 +162,7 @@ FAULT_MARK = Table(
     Column("source", String, nullable=False),  # agent of a fleet that found out; empty for a job of this campaign
     Column("times", Integer, nullable=False),  # that jobs here took something for what it leads to
     UniqueConstraint("kind", "key", name="one_row_a_mark"),
+    sqlite_autoincrement=True,  # whoever has read up to a number reads what comes later, though others are forgotten
 )
 """By what a fault that was looked into is recognised (``fault_marks``), so that no other job does it once more."""
 

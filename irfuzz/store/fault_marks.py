@@ -17,7 +17,6 @@ from irfuzz.store.database_schema import ELSEWHERE, FAULT_MARK, FINDING, SETTING
 CONFIRMED = "confirmed"
 """Status of the findings to which marks may lead (``database.Status``)."""
 
-
 TAKEN_UP_TO = "marks taken up to"
 """Key of the setting with the number up to which the marks of a fleet were looked at."""
 

@@ -97,8 +97,14 @@ def test_what_others_found_can_be_forgotten(database: Database) -> None:
     database.marks.forget_others(["s", "own"])
     assert (keys(database), database.known()) == (["own", "t"], [(1, "own", "{}"), (0, "t", "{}")])
     assert database.marks.taken_up_to() == 17
+    last = database.marks.after(0)[-1].number
     database.marks.forget_others()
-    assert (keys(database), database.known(), database.marks.taken_up_to()) == (["own"], [(1, "own", "{}")], 0)
+    database.marks.add([FaultMark(MarkKind.GROUP, "later")])
+    assert [mark.key for mark in database.marks.after(last)] == ["later"], "who has read up to the last one sees it"
+    database.marks.forget_others()
+    assert (keys(database), database.known(), database.marks.taken_up_to()) == (
+        ["own", "later"], [(1, "own", "{}")], 0,
+    )  # fmt: skip
     database.marks.take_in([], {"u": "{}"}, 18)
     database.count_again("u")
     assert database.marks.seen_elsewhere()[0].number == 3, "a number stands for one finding for ever"

@@ -16,7 +16,7 @@ _Place = tuple[str, str, str]
 """Symptom, target, and what a rejection said."""
 
 
-ELSEWHERE = 8
+TURNS_BEFORE = 8
 """Of a fault that another job has looked into, or this one before it died, the first occurrences had their turns then:
 counting goes on behind so many, and behind those that jobs have counted since."""
 
@@ -62,7 +62,7 @@ class KnownFaultFilter:
             times: that jobs have counted since it was known.
         """
         place = (key.symptom, key.target, key.words)
-        self._made.setdefault(place, {}).setdefault(key.operators, ELSEWHERE + times)
+        self._made.setdefault(place, {}).setdefault(key.operators, TURNS_BEFORE + times)
 
     def counted(self) -> dict[tuple[_Place, frozenset[str]], int]:
         """How often ``again`` has counted each known fault since the last call."""
@@ -128,7 +128,7 @@ class SuspectGroupFilter:
             group: its key; if it is known here already nothing changes.
             times: that jobs have counted since it was known.
         """
-        self._later.setdefault(group, ELSEWHERE + times)
+        self._later.setdefault(group, TURNS_BEFORE + times)
 
     def counted(self) -> dict[str, int]:
         """How often ``again`` has counted each group since the last call."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RecognisedFaults:
-    """By what faults are recognised before their cases are made small; of confirmed findings others are told.
+    """Recognises faults before their cases are made small, and lets others recognise what this job has confirmed.
 
     Args:
         database: of the campaign, in which other jobs, this one before it died, and in a fleet other agents have left
