@@ -13,7 +13,7 @@ from irfuzz.campaign.campaign import Campaign, CampaignProgress
 from irfuzz.campaign.config import Config, Layout
 from irfuzz.campaign.job_processes import JobDeath
 from irfuzz.campaign.targets import compared_program_counts
-from irfuzz.campaign.targets.drawn_calls import LEFT_OUT
+from irfuzz.campaign.targets.drawn_calls import LEFT_OUT, MEANT
 from irfuzz.campaign.targets.refusal_learning import ASKED, REFUSED
 from irfuzz.campaign.targets.slow_sampling import SAMPLED, share_of
 from irfuzz.execute.run_types import Exit
@@ -354,6 +354,9 @@ def _ends(counts: Mapping[str, int]) -> list[str]:
     for name in (name.removesuffix(f" {ASKED}") for name in counts if name.endswith(f" {ASKED}")):
         refused, asked = counts.get(f"{name} {REFUSED}", 0), counts[f"{name} {ASKED}"]
         lines.append(f"  {name} refused {refused} of {asked} runs of valid programs")
+    for name in (name.removeprefix(f"{MEANT} ") for name in counts if name.startswith(f"{MEANT} ")):
+        drawn = counts[f"{MEANT} {name}"]
+        lines.append(f"  {drawn} programs were drawn from what {name} takes, which lacked most of the others")
     told = {
         "repeated": "disagreements were those of known findings",
         "suspects repeated": "suspects were like others that had been looked into",

@@ -20,7 +20,7 @@ from irfuzz.campaign.loop import ROUND
 from irfuzz.campaign.monitoring import inferred_fact_audit
 from irfuzz.campaign.strategy import Strategy
 from irfuzz.campaign.targets import compared_program_counts, per_program_selection
-from irfuzz.campaign.targets.drawn_calls import LEFT_OUT, DrawnCalls
+from irfuzz.campaign.targets.drawn_calls import LEFT_OUT, MEANT, DrawnCalls
 from irfuzz.campaign.targets.failing_target_exclusion import FailingTargets
 from irfuzz.campaign.targets.hang_avoidance import HangAvoidance
 from irfuzz.campaign.targets.operator_support import OperatorSupport, identity
@@ -71,7 +71,7 @@ class Differential(Strategy[Runs, Verdict]):
         self._job = job
         self.corpus = Corpus(job.database, config.sprouts, job=job.number, jobs=config.jobs)
         self._drawn = DrawnCalls(config)
-        self.refresh = LEARNING if config.learn else REFRESH
+        self.refresh = LEARNING
         self.steering = Steering(config, self.corpus, FeatureCounts(), NEWEST, self._drawn.limits)
         self.steering.recall(job.database, job.number)
         self._ranges = seed_ranges()
@@ -122,6 +122,7 @@ class Differential(Strategy[Runs, Verdict]):
             self.corpus.limit(newest)
         self._stored_turns.begin([(t.name, identity(t)) for t in runner.targets], job.iteration, left)
         self._drawn.begin(job.database, runner.targets)
+        self.refresh = LEARNING if self._drawn.moving else REFRESH
         self.steering.moved()
         for target in versions_that_tell(runner.targets):
             self.steering.passes.register(target, registered(runner, target))
@@ -139,6 +140,7 @@ class Differential(Strategy[Runs, Verdict]):
         """Take in what was added to the corpus, and what was learnt of the targets."""
         if self._drawn.settle():
             self.steering.moved()
+        self.refresh = LEARNING if self._drawn.moving else REFRESH
         self.steering.absorb()
         self._alone = self._samples.alone(self.corpus.seeds())
 
@@ -155,12 +157,15 @@ class Differential(Strategy[Runs, Verdict]):
         self._seed = None if self._job.number else self._seed_turns.turn(iteration, self._alone)
         if self._seed is None:
             stored = self._stored_turns.turn(iteration, lambda: self.corpus.entries)
+            if stored is not None:
+                self._drawn.as_given()
             self._again = stored is not None and not self.steering.beyond(stored)
             if stored is None or not self._again:
                 return entry
             self._job.counts[AGAIN] += 1
             return stored
         self._again = False
+        self._drawn.as_given()
         seed = self.corpus.seed(self._seed[0])
         if self._drawn.limits and self.steering.beyond(seed):
             self._job.counts[LEFT_OUT] += 1
@@ -209,6 +214,8 @@ class Differential(Strategy[Runs, Verdict]):
         quick, counts = self._quick, self._job.counts
         every = self._job.config.every
         wanted = quick if invalid else per_program_selection.turn(quick, iteration, every, self._parts)
+        wanted = (*wanted, *per_program_selection.remaining(self._drawn.meant, wanted))
+        counts.update(f"{MEANT} {target.name}" for target in self._drawn.meant)
         wanted = self._failing.left(wanted)
         wanted = self._stuck.spared(entry.seed, program, wanted, counts) or wanted
         worth = self.steering.count(testcase) if testcase.edits and not invalid else MutantWorth()

@@ -39,6 +39,8 @@ class DrawingLimits:
         max_rank: of any value; no limit if ``None``.
         refused: whether targets are known to refuse a feature (``call_traits``).
         exploring: what targets refuse may be drawn for now.
+        gentle: while exploring all is as if there were no refusals; else programs are made in the way that suits
+            targets which take little.
         whole: edits are judged by the whole program, not only by what they touched; so that what was there before
             has to go.
     """
@@ -48,11 +50,21 @@ class DrawingLimits:
     max_rank: int | None = None
     refused: Callable[[Feature], bool] = _takes_all
     exploring: bool = field(default=False, compare=False)
+    gentle: bool = field(default=False, compare=False)
     whole: bool = field(default=False, compare=False)
 
     def __bool__(self) -> bool:
-        """Whether there is a limit."""
-        return bool(self.ops is not None or self.dtypes or self.max_rank is not None or self.refused is not _takes_all)
+        """Whether there is a limit to what is drawn now."""
+        return self._said or (self.refused is not _takes_all and not (self.gentle and self.exploring))
+
+    @property
+    def ever(self) -> bool:
+        """Whether there is a limit to any program."""
+        return self._said or self.refused is not _takes_all
+
+    @property
+    def _said(self) -> bool:
+        return bool(self.ops is not None or self.dtypes or self.max_rank is not None)
 
     def forbids(self, feature: Feature) -> bool:
         """Whether a call that shows a feature is beyond a limit.
@@ -85,6 +97,8 @@ class DrawingLimits:
             program: of which nothing is changed.
             nodes: of its main graph; all, and the graph's inputs, if ``None``.
         """
+        if not self:
+            return ""
         for _, feature in traits(program, nodes):
             if self.forbids(feature):
                 return f"beyond the limits: {' '.join(map(str, feature))}"

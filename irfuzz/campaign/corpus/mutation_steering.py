@@ -125,7 +125,7 @@ class Steering:
     ) -> None:
         self._config = config
         self._limits = limits
-        self._beyond: dict[str, str] = {}
+        self._beyond: dict[tuple[str, bool], str] = {}
         self._corpus = corpus
         self._seen = seen
         self.frontier = Frontier(load())
@@ -146,22 +146,26 @@ class Steering:
         Args:
             max_opset: newest version of ONNX's default domain that the targets take.
         """
+        self._make_engine(max_opset)
+        self.search = make_search(self._config.search, tuple(self.engine.mutators))
+        if self._learnt is not None:
+            self.search.recall(self._learnt["search"])
+
+    def _make_engine(self, max_opset: int) -> None:
         named = self._config.mutators or USES.get(self._config.search)
+        self._max_opset, self._limited = max_opset, self._limits.ever
         self.engine = Engine(
             load_specs(),
             named,
             max_nodes=self._config.max_nodes,
-            seen=Steered(self._seen, self._limits) if self._limits else self._seen,
+            seen=Steered(self._seen, self._limits) if self._limited else self._seen,
             donors=self._corpus,
             max_opset=max_opset,
             weights=campaign_weights() if named is None else None,
-            wanted=SteeredGaps(self.frontier, self._limits) if self._limits else self.frontier,
-            constraints=self._limits,
+            wanted=SteeredGaps(self.frontier, self._limits) if self._limited else self.frontier,
+            constraints=self._limits if self._limited else None,
             domains=self._config.domains,
         )
-        self.search = make_search(self._config.search, tuple(self.engine.mutators))
-        if self._learnt is not None:
-            self.search.recall(self._learnt["search"])
 
     def parent(self, choices: Choices) -> CorpusEntry:
         """The next parent, as the search chooses it from the corpus.
@@ -169,8 +173,9 @@ class Steering:
         Args:
             choices: of the iteration; every draw comes from them.
         """
-        entry = self._corpus.pick(choices, self.search)
-        if not self._limits:
+        limited = bool(self._limits)
+        entry = self._corpus.pick(choices, self.search, widely=not limited)
+        if not limited:
             return entry
         for _ in range(PARENTS):
             if self._corpus.is_small(entry.digest) or not self.beyond(entry):
@@ -184,14 +189,17 @@ class Steering:
         Args:
             entry: the program's.
         """
-        if self._limits.exploring:
+        if not self._limits:
             return ""
-        if entry.digest not in self._beyond:
-            self._beyond[entry.digest] = self._limits.why_not(self._corpus.program(entry))
-        return self._beyond[entry.digest]
+        asked = entry.digest, self._limits.exploring
+        if asked not in self._beyond:
+            self._beyond[asked] = self._limits.why_not(self._corpus.program(entry))
+        return self._beyond[asked]
 
     def moved(self) -> None:
         """The limits are others now."""
+        if self._limits.ever and not self._limited:
+            self._make_engine(self._max_opset)
         self._beyond.clear()
         self._corpus.narrow(lambda opset: not self._limits.forbids(("opset", opset)))
 

@@ -216,19 +216,20 @@ class Corpus:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def pick(self, choices: Choices, search: Search | None = None) -> CorpusEntry:
+    def pick(self, choices: Choices, search: Search | None = None, *, widely: bool = False) -> CorpusEntry:
         """A parent for the next mutant, as a search chooses (by default ``Weighted``).
 
         Args:
             choices: of the iteration.
             search: if it takes programs of one node, these are drawn first, as often as ``share`` says.
+            widely: these may be of any opset, whatever ``narrow`` says.
 
         Returns:
             An entry; ``program`` gives what it stands for.
         """
         search = search or self._weighted
         if self._share and search.sprouts and choices.boolean(self._share):
-            return choices.pick(self._small)
+            return choices.pick(self._known_small if widely else self._small)
         return search.choose(self._entries, choices)
 
     def most_nodes(self, entry: CorpusEntry, usual: int) -> int:

@@ -153,6 +153,10 @@ class RefusalMemory:
         for name in self._under_test:
             self._tables.setdefault(name, RefusalTable())
 
+    def knows(self, target: Target) -> bool:
+        """Whether anything is known of a target."""
+        return identity(target) in self._tables
+
     def table(self, target: Target) -> RefusalTable:
         """What is known of a target, to be read."""
         return self._tables.setdefault(identity(target), RefusalTable())
