@@ -1,7 +1,7 @@
 """What is left after mutants ran on quick and on slow targets: counts processes, shared memory, files and descriptors.
 
-``python benchmarks/leftovers.py [-n 2000] [--slow 100] [--targets NAMES] [--seed 0] [--json FILE]``. Everything that is
-left when the runner is closed is named; the goal is nothing. Files count in the temporary folder, in the home and in
+``python benchmarks/leftovers.py [-n 2000] [--slow 100] [--targets NAMES] [--seed 0] [--timeout 20]
+[--json FILE]``. Everything that is left when the runner is closed is named; the goal is nothing. Files count in the temporary folder, in the home and in
 the working folder, down to ``DEPTH`` folders. ``memory_mb`` is what this process, and all of its workers together, held
 after a tenth, half and all of the quick programs. Exit code 1 where something is left.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from irfuzz.errors import Unsupported
-from irfuzz.execute.run_types import Target
+from irfuzz.execute.run_types import Exit, Target
 from irfuzz.execute.runner import Runner
 from irfuzz.execute.target_table import resolve
 from irfuzz.generate.input_values import make_inputs
@@ -34,11 +34,19 @@ from irfuzz.shipped_folders import seeds_dir
 DEPTH = 3
 """So deep the home and the working folder are looked at."""
 
+USUAL = frozenset({Exit.OK, Exit.UNSUPPORTED, Exit.REJECTED})
+"""Ends of runs of which nothing is told on the way."""
+
+TELL = 100
+"""Programs between two lines that say how far it is."""
+
 MEMORY_AT = (0.1, 0.5, 1.0)
 """Parts of the programs after which memory is looked at."""
 
 
-def leftovers(quick: int, slow: int, targets: tuple[Target, ...], seed: int = 0) -> dict[str, Any]:
+def leftovers(
+    quick: int, slow: int, targets: tuple[Target, ...], seed: int = 0, timeout: float = 20.0
+) -> dict[str, Any]:
     """Run so many programs on the quick and on the slow of the targets; how runs ended, and what was left."""
     seeds = [(p.name, Program.from_bytes(p.read_bytes())) for p in sorted(seeds_dir().glob("*.onnx"))[:12]]
     ends: Counter[str] = Counter()
@@ -51,7 +59,7 @@ def leftovers(quick: int, slow: int, targets: tuple[Target, ...], seed: int = 0)
             began = time.monotonic()
             for count, chosen in ((quick, [t for t in targets if not t.slow]), (slow, [t for t in targets if t.slow])):
                 if count and chosen:
-                    ends += _run(seeds, count, tuple(chosen), seed, memory)
+                    ends += _run(seeds, count, tuple(chosen), seed, memory, timeout)
             return {
                 "quick_programs": quick,
                 "slow_programs": slow,
@@ -74,10 +82,11 @@ def _run(
     targets: tuple[Target, ...],
     seed: int,
     memory: list[tuple[int, int]],
+    timeout: float,
 ) -> Counter[str]:
     ends: Counter[str] = Counter()
     looks = [round(part * count) for part in MEMORY_AT]
-    with Runner(targets, Limits(seconds=20.0)) as runner:
+    with Runner(targets, Limits(seconds=timeout)) as runner:
         for number, mutant in enumerate(mutate_many(seeds, seed=seed, n=count), 1):
             if number in looks:
                 memory.append((resident([str(os.getpid())]), resident(descendants())))
@@ -87,7 +96,14 @@ def _run(
                 inputs = make_inputs(mutant.program, seed)
             except Unsupported:
                 continue
-            ends.update(f"{r.target.name} {r.exit}" for r in runner.run(mutant.program, inputs))
+            runs = runner.run(mutant.program, inputs)
+            ends.update(f"{r.target.name} {r.exit}" for r in runs)
+            for run in runs:
+                if run.exit not in USUAL:
+                    ops = ", ".join(sorted({node.op_type for node in mutant.program.nodes()}))
+                    print(f"{number}: {run.target.name} {run.exit} in {ops}", file=sys.stderr, flush=True)
+            if number % TELL == 0:
+                print(f"{number} of {count} programs", file=sys.stderr, flush=True)
     return ends
 
 
@@ -161,10 +177,11 @@ def main() -> int:
     parser.add_argument("--slow", type=int, default=100)
     parser.add_argument("--targets", help="Default: all runtimes, the slow ones too.")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=20.0, help="Seconds that a target has for a program.")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     targets = resolve(args.targets.split(",") if args.targets else None, slow=True)
-    found = leftovers(args.n, args.slow, targets, args.seed)
+    found = leftovers(args.n, args.slow, targets, args.seed, args.timeout)
     text = json.dumps(found, indent=1)
     if args.json:
         args.json.write_text(text + "\n")

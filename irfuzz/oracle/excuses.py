@@ -269,7 +269,8 @@ def _shader_specials(d: Dispute) -> str:
 
 def _shader_accuracy(d: Dispute) -> str:
     """The target computes in WGSL, a function on the way may have an absolute error of 2**-11 there (15.7.4), such as
-    Sin or Acos, and the difference is at most four times that of the largest value.
+    Sin or Acos, or loses what cancels in a formula, such as Asinh, and the difference is at most four times that of
+    the largest value.
     """
     if not _in_shaders(d) or d.path is None or d.leaf is None or d.distance is None:
         return ""

@@ -134,7 +134,9 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "same_in_slices": Trait("With one input, computes slices exactly as it computes the whole tensor."),
         "saturates": Trait("What was added before it (a mask of -1e9) no longer shows its magnitude behind it."),
         "selects": Trait("Takes one of several values by a boolean: what jumps is the comparison that gives it."),
-        "shader_inexact": Trait("WGSL, the language of WebGPU, allows it an absolute error of 2**-11."),
+        "shader_inexact": Trait(
+            "WGSL, the language of WebGPU, allows it an absolute error of 2**-11, or what cancels in its formula."
+        ),
         "shape_from_last_input": Trait("The output shape depends on the elements of the last input."),
         "shape_only": Trait("Reads the shape of its input, or whether there is one, so values do not flow through it."),
         "shifts_indices": Trait("Behind it an index may still be one: exporters turn negative indices into others."),

@@ -140,6 +140,25 @@ def test_one_component_that_keeps_the_rules_convicts_one_that_does_not(parse, ru
     assert verdict.symptom in (Symptom.DIFFERENCE, Symptom.NAN_INF)
 
 
+@pytest.mark.parametrize(
+    ("node", "x", "right", "wrong", "firm"),
+    [
+        ("Sigmoid", [NAN, 1], [NAN, 0.7310586], [0, 0.7310586], False),
+        ("Log", [0, 1], [-INF, 0], [-88.02969, 0], False),
+        ("Relu", [-1, 1], [0, 1], [-1, 1], True),
+        ("Neg", [2, 1], [-2, -1], [INF, -1], True),
+    ],
+)
+def test_of_shaders_what_has_to_do_with_nan_or_infinities_is_a_suspect(parse, run, node, x, right, wrong, firm):
+    program = parse(f"g (float[2] x) => (float[2] y) {{ y = {node}(x) }}")
+    results = [run(n, np.array(right, np.float32)) for n in ("reference", "onnxruntime:all")]
+    results.append(run("webgpu:all", np.array(wrong, np.float32)))
+    fed = {"x": np.array(x, np.float32)}
+    (verdict,) = judge(program, fed, results, rerun=lambda *_: results)
+    assert (verdict.target, verdict.rule) == ("webgpu:all", "ONNX's rules")
+    assert (verdict.suspect, verdict.excuse) == ((False, "") if firm else (True, "shader-specials"))
+
+
 @pytest.mark.parametrize(("node", "x", "one", "other"), OPEN)
 def test_what_onnx_leaves_open_convicts_nobody(parse, run, node, x, one, other):
     program, fed, dtype = case_of(parse, node, x, one)

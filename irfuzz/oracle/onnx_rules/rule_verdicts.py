@@ -143,8 +143,10 @@ def _verdict(
     if symptom is not Symptom.NAN_INF:
         distance = abs(float(got) - float(right_one))
         bound = float(_allowed(right_one, answer.values.dtype)) if is_float(answer.values.dtype) else 0.0
+    path = case.path(leaf.value)
     dispute = Dispute(
-        case, symptom, answer.target, right, firm, path=case.path(leaf.value), leaf=leaf, ruled=True, distance=distance,
+        case, symptom, answer.target, right, firm, path=path, leaf=leaf, ruled=True, distance=distance,
+        specials=path.specials or not _finite(truth.values[truth.decided]),
     )  # fmt: skip
     evidence: dict[str, Fact] = {
         "values": ", ".join(f"{n}={a[index]}" for n, a in leaf.values.items()),
@@ -162,6 +164,10 @@ def _verdict(
         expected=_expected(truth, index),
         rule=RULE,
     )
+
+
+def _finite(values: np.ndarray) -> bool:
+    return not is_float(values.dtype) or bool(np.isfinite(values).all())
 
 
 def _worst(answer: _Answer, truth: Elements) -> tuple[int, ...]:
