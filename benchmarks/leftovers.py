@@ -1,9 +1,10 @@
 """What is left after mutants ran on quick and on slow targets: counts processes, shared memory, files and descriptors.
 
-``python benchmarks/leftovers.py [-n 2000] [--slow 100] [--targets NAMES] [--seed 0] [--timeout 20]
-[--json FILE]``. Everything that is left when the runner is closed is named; the goal is nothing. Files count in the temporary folder, in the home and in
-the working folder, down to ``DEPTH`` folders. ``memory_mb`` is what this process, and all of its workers together, held
-after a tenth, half and all of the quick programs. Exit code 1 where something is left.
+``python benchmarks/leftovers.py [-n 2000] [--slow 100] [--targets NAMES] [--seed 0] [--timeout 20] [--json FILE]``.
+Everything that is left when the runner is closed is named; the goal is nothing. Files count in the temporary folder, in
+the home and in the working folder, down to ``DEPTH`` folders. ``memory_mb`` is what this process, and all of its
+workers together, held after a tenth, half and all of the quick programs. On the way stderr says how far it is, and
+which targets crashed or hung. Exit code 1 where something is left.
 """
 
 from __future__ import annotations

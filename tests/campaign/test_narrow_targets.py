@@ -225,4 +225,4 @@ def test_a_campaign_draws_for_a_converter_that_takes_little(tmp_path: Path) -> N
     assert counts[f"{MEANT} {name}"] > 50
     assert f"programs were drawn from what {name} takes" in str(report)
     # of what is drawn without regard to it, it runs one program in a hundred
-    assert counts[f"{name} ok"] > 0.1 * counts[f"{name} unsupported"]
+    assert counts[f"{name} ok"] > 0.05 * counts[f"{name} unsupported"]

@@ -96,7 +96,8 @@ class NarrowTargets:
             window = self._windows[target.name]
             if window.total() < WINDOW:
                 continue
-            if target not in self._narrow and WINDOW > window[Exit.UNSUPPORTED] > window.total() / 2:
+            lacked, ran = window[Exit.UNSUPPORTED], window[Exit.OK]
+            if target not in self._narrow and lacked > ran > 0:
                 found.append(target)
             self._judged.add(target.name)
             window.clear()
