@@ -184,6 +184,11 @@ def _run_once(options: AgentOptions, models: Sequence[LoadedModel], say: Callabl
         if about is None:
             first_job, seed = join(store, options.fuzz.seed)
             about = {"schema": SCHEMA, "fleet": fleet, "name": new_name(), "first_job": first_job, "seed": seed}
+        elif options.fuzz.seed not in (None, about["seed"]):
+            raise UsageError(
+                f"--seed {options.fuzz.seed}: --out {options.out} is an agent's of a fleet with seed {about['seed']}; "
+                "leave --seed out to go on"
+            )
         return _run(options, models, say, store, blobs, about)
     finally:
         store.close()

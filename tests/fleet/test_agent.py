@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import sys
@@ -90,6 +91,11 @@ def test_a_folder_of_somebody_else_is_told(tmp_path: Path, refused: Callable[...
     assert "belongs to an agent of another fleet" in refused("agent", "--store", store, "--out", out)
     (out / ABOUT).write_text(about.replace("1", "2"))
     assert "expected schema 1, got 2" in refused("agent", "--store", store, "--out", out)
+    with (fleet := StoreConnection(store)).transaction() as connection:
+        own = about.replace('"f"', json.dumps(fleet.settings(connection)["id"]))
+    fleet.close()
+    (out / ABOUT).write_text(own)
+    assert "an agent's of a fleet with seed 0; leave" in refused("agent", "--store", store, "--out", out, "--seed", 3)
     (out / ABOUT).write_text("[]")
     assert "expected an object with schema, fleet" in refused("agent", "--store", store, "--out", out)
     (out / ABOUT).write_text("{")

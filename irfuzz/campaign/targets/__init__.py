@@ -5,10 +5,11 @@ counted. A disagreement needs two outputs: a choice that leaves one target alone
 
 Read `per_program_selection` (all targets on a sample, quick ones on each program), `slow_sampling` and `slow_runner`
 (slow targets within a share of the time), `hang_avoidance`, `failing_target_exclusion` (what never comes back is set
-aside), `operator_support` (operators and element types that a target takes). With `--learn` programs are drawn by what
-targets take: `refusal_probe` asks for it before a campaign, `refusal_learning` puts each refusal down to what is new in
-the program, and `drawn_calls` keeps that and the user's own limits for a job. `start_reports` and
-`compared_program_counts` say which targets started, and how many programs two of them ran.
+aside), `operator_support` (operators and element types that a target takes). Programs are drawn by what targets take,
+a part of them for those that lack much (`narrow_targets`), with `--learn` nearly all: `refusal_probe` asks for it
+before a campaign, `refusal_learning` puts each refusal down to what is new in the program, and `drawn_calls` keeps that
+and the user's own limits for a job. `start_reports` and `compared_program_counts` say which targets started, and how
+many programs two of them ran.
 
 A new reason to skip a target is one module with one class that `differential_strategy` asks, and a count. Do not
 judge results here: that is the oracle's work.
