@@ -256,6 +256,8 @@ def test_a_bug_shows_itself_in_a_fresh_process(bug: Bug, tmp_path: Path, server:
     else:
         done = run(python, script, tmp_path)
         code, text = done.returncode, done.stdout + done.stderr
+    if code == 2 and "this driver has no half precision" in text:
+        pytest.skip("needs a Vulkan driver with half precision, which SwiftShader has not (docs/targets.md)")
     assert code == 1, text
     assert "the fault shows" in text
 

@@ -77,8 +77,9 @@ class KnownNode:
         Attributes (with their defaults), the elements of inputs that are constants or fed, both by name; ``shape``,
         ``rank``, ``dtype`` and ``has`` of inputs; ``opset``; ``outputs``: for each output whether it is named;
         ``inside``: whether it stands in a body or function; ``inputs``: how many it has; ``X_from``: the operator that
-        makes the input X, ``initializer`` for what is stored and empty for what is fed; ``captured_initializers`` that
-        its bodies read; ``left_to_defaults``: attributes of the function that it calls, which it does not give.
+        makes the input X, ``initializer`` for what is stored and empty for what is fed; ``X_uses``: how often nodes of
+        the same graph read the input X; ``captured_initializers`` that its bodies read; ``left_to_defaults``:
+        attributes of the function that it calls, which it does not give.
         """
         node = self.node
         named = [bool(v.name) for v in node.outputs]
@@ -112,6 +113,7 @@ class KnownNode:
         found.setdefault(
             f"{name}_from", ("initializer" if value.is_initializer() else "") if producer is None else producer.op_type
         )
+        found.setdefault(f"{name}_uses", len(value.uses()))
         fact = tensors_in(fact_of(value))
         if fact is None:
             return

@@ -27,6 +27,12 @@ from irfuzz.spec import with_trait
 SHIPPED = Path(__file__).with_name("known_issues.toml")
 SCHEMA = 1
 
+OTHER_BUILDS = {"onnxruntime-node": "onnxruntime", "onnxruntime-web": "onnxruntime"}
+"""Components that are built from the source of another and count their releases as it does: its rules hold for them."""
+
+SAME_OPTIMISER = {"webgpu": "onnxruntime"}
+"""Components with kernels of their own behind the optimiser of another: what it refuses, in its words, they refuse."""
+
 
 @dataclass(frozen=True, slots=True)
 class KnownIssueRule:
@@ -35,7 +41,7 @@ class KnownIssueRule:
     Attributes:
         id: short; what findings are labelled with.
         title: one line.
-        component: as targets spell it.
+        component: as targets spell it; other builds of it (``OTHER_BUILDS``) are meant, too.
         symptoms: any of which a finding has.
         operators: of the main graph, without those that only carry values: exactly these, or among others if
             ``message`` is given or ``among`` says so; empty for any if ``message`` tells enough.
@@ -96,7 +102,9 @@ class KnownIssueRule:
         Args:
             subject: as ``RuleSubject.of`` gives it.
         """
-        if subject.component != self.component or subject.symptom not in self.symptoms:
+        if self.component not in _known_as(subject, refusal=bool(self.message)):
+            return False
+        if subject.symptom not in self.symptoms:
             return False
         version = version_key(subject.version) if subject.version else None
         if version is not None and self.since and version < version_key(self.since):
@@ -223,6 +231,14 @@ class RuleSubject:
         values = [v for node in nodes for v in (*node.inputs, *node.outputs) if v is not None]
         subject = _of_calls(nodes, values, component, version, symptom, said)
         return replace(subject, nodes=cache(lambda: known_nodes(program, nodes)))
+
+
+def _known_as(subject: RuleSubject, *, refusal: bool) -> set[str | None]:
+    """Components whose rules may explain a subject; whether the rule is one of the words of a refusal."""
+    found = {subject.component, OTHER_BUILDS.get(subject.component)}
+    if refusal and subject.symptom == Symptom.REJECTION:
+        found.add(SAME_OPTIMISER.get(subject.component))
+    return found
 
 
 def _nodes_of(finding: Finding) -> list[KnownNode]:

@@ -119,3 +119,25 @@ def test_nothing_is_said_behind_an_operator_without_a_rule_and_of_values_without
     assert tool.Bounds(before, tool._values(before, x), "qdq").of_outputs() == {"y": None, "z": None}
     with pytest.raises(NotImplementedError, match="not supported for values with NaN"):
         tool.load(erf, "qdq")({"x": np.array([np.nan, 1], F)})
+
+
+def test_a_scale_of_subnormal_numbers_is_coarse(tool: ModuleType) -> None:
+    text = "g (float[1] x, float[1] z) => (float[1] y) { y = Mul(x, z) }"
+    least = np.array([1.4e-45], F)
+    inputs = {"x": least, "z": np.ones(1, F)}
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    bound = tool.Bounds(proto, tool._values(proto, inputs), "qdq").of_outputs()["y"]
+    assert least[0] <= bound.max() < 1e-30
+
+
+def test_a_half_that_only_a_cast_reads_is_what_the_model_itself_makes_of_it(tool: ModuleType) -> None:
+    text = "g (float16[1,2] x) => (float[1,1] y) { v = ReduceSum(x) y = Cast <to: int = 1> (v) }"
+    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}').SerializeToString()
+    tool.load(made, "matmul-nbits")({"x": np.array([[22.11, 22.12]], np.float16)})
+
+
+@pytest.mark.parametrize(
+    ("said", "gap"), [("Expected x0 to be an initializer", True), ("Tensor type mismatch.", False)]
+)
+def test_what_it_says_of_its_limits_is_a_gap(tool: ModuleType, said: str, gap: bool) -> None:
+    assert bool(tool.GAP.search(said)) is gap

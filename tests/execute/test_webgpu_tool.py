@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx.parser
 import pytest
 
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
@@ -33,6 +34,33 @@ def test_a_driver_without_half_precision_is_a_gap_and_an_invalid_shader_is_none(
     said = "shader_helper.cc:401 GenerateSourceCode Program Cos requires f16 but the device does not support it."
     assert webgpu.GAP.search(said)
     assert not webgpu.GAP.search('Failed to create a WebGPU compute pipeline: [Invalid ShaderModule "Pow"] is invalid')
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Only bilinear/trilinear and bicubic modes are supported in Resize",
+        "Only Conv2d or Conv1d are supported.",
+        "Conv3D does not support grouped convolution (group=4).",
+    ],
+)
+def test_what_the_provider_says_that_it_lacks_is_a_gap(said: str) -> None:
+    pytest.importorskip("onnxruntime")
+    from irfuzz.execute.workers.tools import webgpu
+
+    assert webgpu.GAP.search(said)
+    assert not webgpu.GAP.search("Size of X.shape()[axis:] == 2. Size of scale must match this. Got scale size of 1")
+
+
+def test_a_node_that_no_provider_takes_is_a_gap_if_the_processor_has_no_kernel_either() -> None:
+    pytest.importorskip("onnxruntime")
+    from irfuzz.execute.workers.tools import webgpu
+
+    assert webgpu.UNASSIGNED.search("Provider type for Cos node with name 'Cos_node_0' is not set.")
+    text = '<ir_version: 8, opset_import: ["": 17]> g ({0}[2] x) => ({0}[2] y) {{ y = Elu (x) }}'
+    single, double = (onnx.parser.parse_model(text.format(t)).SerializeToString() for t in ("float", "double"))
+    assert webgpu.has_kernels(single)
+    assert not webgpu.has_kernels(double)
 
 
 def test_what_its_driver_compiles_outlives_its_workers_and_is_for_it_alone(

@@ -18,10 +18,13 @@ PROVIDER = "WebGpuExecutionProvider"
 GAP = re.compile(
     r"fallback to CPU EP has been explicitly disabled|NOT_IMPLEMENTED|No Op registered for"
     r"|is not a registered function/op|ValidateOpsetForDomain|Unsupported model IR version"
-    r"|(?i:only supports?\b|not (yet |currently )?(supported|implemented))"
-    r"|requires f16 but the device does not support it"
+    r"|(?i:only supports?\b|\bonly [\w/ ]{1,60} (is|are) supported|does not support\b)"
+    r"|(?i:not (yet |currently )?(supported|implemented))"
 )
 """It has no kernel for a node, which users see run on the processor instead, or the driver lacks half precision."""
+
+UNASSIGNED = re.compile(r"Provider type for \w+ node with name '.*' is not set")
+"""No provider takes a node, the one for processors neither: without a provider that copies it is NOT_IMPLEMENTED."""
 
 
 OWN_DRIVER = Path(sys.prefix, "share", "vulkan")
@@ -93,7 +96,12 @@ def load(model: bytes, level: str = "ORT_ENABLE_ALL") -> Callable[[dict[str, Any
         level: name of a graph optimisation level.
     """
     _hold()
-    session = _session(model, level)
+    try:
+        session = _session(model, level)
+    except Exception as error:
+        if UNASSIGNED.search(str(error)) and not has_kernels(model, level):
+            raise NotImplementedError(f"neither WebGPU nor the processor has a kernel: {error}") from None
+        raise
     if session.get_providers()[0] != PROVIDER:
         raise NotImplementedError(f"{PROVIDER} did not start")
     names = [value.name for value in session.get_outputs()]
@@ -111,6 +119,20 @@ def load(model: bytes, level: str = "ORT_ENABLE_ALL") -> Callable[[dict[str, Any
     return run
 
 
+def has_kernels(model: bytes, level: str = "ORT_ENABLE_ALL") -> bool:
+    """Whether onnxruntime's own kernels for processors are there for all nodes.
+
+    Args:
+        model: ONNX bytes.
+        level: name of a graph optimisation level, for the optimiser removes nodes.
+    """
+    try:
+        _session(model, level, "CPUExecutionProvider")
+    except Exception as error:  # noqa: BLE001 - ONNXRuntime's errors have no class of their own
+        return "NOT_IMPLEMENTED" not in str(error)
+    return True
+
+
 def _hold() -> None:
     """Have the device open, for as long as no program fails on it."""
     if not _held:
@@ -121,10 +143,11 @@ def _hold() -> None:
         _held.append(_session(model.SerializeToString()))
 
 
-def _session(model: bytes, level: str = "ORT_ENABLE_ALL") -> Any:
+def _session(model: bytes, level: str = "ORT_ENABLE_ALL", provider: str = PROVIDER) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
-    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    return onnxruntime.InferenceSession(model, options, providers=[PROVIDER])
+    if provider == PROVIDER:
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    return onnxruntime.InferenceSession(model, options, providers=[provider])

@@ -26,7 +26,7 @@ from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
 GAP = re.compile(
     r"(?i:not (currently |yet )?(supported|implemented)|unsupported|only (support|opset)|no implementation"
-    r"|must be|should be 10 or|failed to find proper ai\.onnx domain)"
+    r"|must be|should be 10 or|failed to find proper ai\.onnx domain|expected \S+ to be an initializer)"
 )
 
 ACTIVATION_LEVELS, WEIGHT_LEVELS, NBITS_LEVELS = 255, 126, 15
@@ -35,6 +35,9 @@ advises for processors whose products of bytes saturate; and of 4 bits."""
 
 OF_SHARES = 1 / 256
 """Step of the outputs of Sigmoid and Softmax, whatever their values are."""
+
+LEAST = float(np.finfo(np.float32).tiny)
+"""A scale in single precision is coarse below this."""
 
 SLACK = 1e-3
 """Share of a bound, and ``ROUNDING`` of the largest value, that rounding of single precision is given."""
@@ -167,6 +170,8 @@ def _values(before: onnx.ModelProto, inputs: dict[str, Any]) -> dict[str, Any]:
         tapped.graph.output.add(name=name)
     try:
         found, again = (_run(tapped.SerializeToString(), inputs, outputs + inner) for _ in range(2))
+        # An output is rounded to its type; where only a Cast reads a value ONNXRuntime leaves that out.
+        plain = _run(before.SerializeToString(), inputs, outputs)
     except Exception as error:  # noqa: BLE001 - ONNXRuntime's errors have no class of their own
         raise NotImplementedError(
             f"onnxruntime without optimisation does not run the model before it: {error}"
@@ -174,7 +179,7 @@ def _values(before: onnx.ModelProto, inputs: dict[str, Any]) -> dict[str, Any]:
     if any(not _alike(value, again[name]) for name, value in found.items()):
         raise NotImplementedError("what is drawn by chance is not supported")
     held = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in tapped.graph.initializer}
-    return {**held, **inputs, **found}
+    return {**held, **inputs, **found, **plain}
 
 
 # ---- bounds ---------------------------------------------------------------------------------
@@ -250,10 +255,10 @@ class Bounds:
         if self._way == "matmul-nbits":
             return 0.0  # nothing but weights of products of matrices, see ``of_blocks``
         if name in self._fixed:
-            return 2 * largest / WEIGHT_LEVELS
+            return _step_of(largest, WEIGHT_LEVELS)
         if self._way == "dynamic":  # its scales are those of the values that have moved
             largest += float(np.max(moved, initial=0.0))
-        return 2 * largest / ACTIVATION_LEVELS
+        return _step_of(largest, ACTIVATION_LEVELS)
 
     # ---- the rules' tools -----------------------------------------------------------------------
 
@@ -303,6 +308,10 @@ class Bounds:
         graph = onnx.helper.make_graph([alone], "one", ends, [onnx.ValueInfoProto(name="out")])
         model = onnx.helper.make_model(graph, opset_imports=self._opsets, ir_version=self._ir)
         return _run(model.SerializeToString(), fed, ["out"])["out"].astype(np.float64)
+
+
+def _step_of(largest: float, levels: int) -> float:
+    return 2 * max(largest / levels, LEAST) if largest else 0.0
 
 
 Rule = Callable[[Bounds, onnx.NodeProto], Any]
