@@ -1,8 +1,8 @@
 """onnxruntime 1.32.0, quantization: quantize_static with per_channel writes an axis that DequantizeLinear of opset 11 has not
 
 Seen with onnxruntime 1.32.0; needs numpy, onnx, onnxruntime. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
-Expected: DequantizeLinear-10 has no attributes; `axis` is one of DequantizeLinear-13. quantize_static itself raises models of opsets before
-10 to 11.
+Expected: DequantizeLinear-13, axis: "(Optional) The axis of the dequantizing dimension of the input tensor." DequantizeLinear-10 has no
+attributes. quantize_static says of opsets before 10: "Automatically update the model to opset 11."
   https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 """
 import os, sys, tempfile
