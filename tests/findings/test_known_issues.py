@@ -9,10 +9,12 @@ import onnx
 import pytest
 
 from benchmarks.known_issues import known_cases, targets_for, try_all
+from irfuzz import load
 from irfuzz.errors import UsageError
 from irfuzz.execute.run_types import Target
 from irfuzz.findings.failing_case import FailingCase
 from irfuzz.findings.finding import Finding, TargetRun
+from irfuzz.findings.known_issue_conditions import known_nodes, node_condition
 from irfuzz.findings.known_issues import KnownIssueRule, RuleSubject, known_issues, labelled, read_rules, shipped
 from irfuzz.oracle.verdict import Symptom, Verdict
 
@@ -105,6 +107,31 @@ def test_what_installed_versions_show_is_labelled(component: str) -> None:
         pytest.skip("; ".join(dict.fromkeys(one.told for one in found)))
     hold = sum(bool(one.holds) for one in found)
     assert hold >= MANY.get(component, 1) or any("is not installed" in one.told for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("component", "issue", "symptom", "known"),
+    [
+        ("onnxruntime-node", "008-onnxruntime-shrink-double", Symptom.DIFFERENCE, True),
+        ("onnxruntime-web", "006-onnxruntime-relu-clip-double", Symptom.REJECTION, True),
+        ("webgpu", "006-onnxruntime-relu-clip-double", Symptom.REJECTION, True),
+        ("webgpu", "008-onnxruntime-shrink-double", Symptom.DIFFERENCE, False),
+        ("onnxruntime-openvino", "008-onnxruntime-shrink-double", Symptom.DIFFERENCE, False),
+    ],
+)
+def test_rules_hold_for_other_builds_and_words_of_the_optimiser_for_other_kernels(
+    component: str, issue: str, symptom: Symptom, known: bool
+) -> None:
+    case = CASES[issue]
+    found = of_case(case.witness(), replace(RULES[issue], component=component, symptoms=(symptom,)), case.said)
+    assert RULES[issue].explains(found) is known
+
+
+def test_a_condition_can_ask_how_often_an_input_is_read() -> None:
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) {v = Mul (x, x) y = Add (v, x)}'
+    nodes = known_nodes(load(onnx.parser.parse_model(text)))
+    assert node_condition("Add: B_uses == 3 and A_uses == 1", "here").holds(nodes)
+    assert not node_condition("Add: A_uses > 1", "here").holds(nodes)
 
 
 def test_the_reference_evaluator_is_known_to_check_little_whatever_the_operator() -> None:
