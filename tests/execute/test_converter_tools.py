@@ -331,3 +331,36 @@ def test_texts_of_a_model_are_no_reason_to_take_one_run_for_another() -> None:
         assert not baseline._results
     finally:
         baseline.close()
+
+
+def test_equal_bytes_of_another_shape_are_run_of_their_own() -> None:
+    text = model("g (float[M,N] x) => (float[N,M] y) { y = Transpose(x) }").SerializeToString()
+    baseline = Baseline(LIMITS)
+    try:
+        for shape in ((2, 3), (3, 2), (6, 1)):
+            ran = baseline._run(text, [{"name": "x"}], [np.zeros(shape, F)], fresh=False)
+            assert ran.outputs["y"].shape == shape[::-1]  # type: ignore[union-attr]
+    finally:
+        baseline.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "y"),
+    [
+        (
+            "g (seq(float[2]) s) => (float[2] y) <int64 k = {-1}> { y = SequenceAt(s, k) }",
+            {"s": [np.array([1, 2], F), np.array([3, 4], F)]},
+            [3, 4],
+        ),
+        (
+            "g (optional(float[2]) s) => (bool y) { y = OptionalHasElement(s) }",
+            {"s": None},
+            False,
+        ),
+    ],
+    ids=["sequence", "empty optional"],
+)
+def test_sequences_and_optionals_go_into_models_that_tools_make(text: str, inputs: dict[str, Any], y: Any) -> None:
+    with Runner(resolve(["onnx-inliner:local"]), LIMITS) as runner:
+        (result,) = runner.run(Program.from_proto(model(text, 18)), inputs)
+    assert result.outputs["y"].tolist() == y, result  # type: ignore[union-attr]
