@@ -70,6 +70,19 @@ def test_a_case_of_onnx_passes(worker: ModuleType, name: str, mode: str) -> None
             assert difference(found.outputs[output.name], right, case.rtol, case.atol) == ""
 
 
+def test_a_box_is_held_against_those_that_were_kept(worker: ModuleType) -> None:
+    model = parsed(
+        """g (float[1,3,4] b, float[1,1,3] s, float i) => (int64[N,3] y) <int64[1] m = {3}> {
+        y = NonMaxSuppression(b, s, m, i)
+        }"""
+    )
+    boxes = np.float32([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [2, 2, 3, 3]]])
+    inputs = {"b": boxes, "s": np.float32([[[0.8, 0.9, 0.7]]]), "i": np.float32(0.5)}
+    found = ran(worker, model, inputs, "eager")
+    assert found.exit is Exit.OK, found.error
+    assert found.outputs["y"].tolist() == [[0, 0, 1], [0, 0, 2]]
+
+
 def test_a_shape_that_depends_on_values_runs_eagerly_and_is_refused_by_jit(worker: ModuleType) -> None:
     model = parsed("g (float[4] x) => (int64[1,N] y) { y = NonZero(x) }")
     inputs = {"x": np.float32([0, 1, 0, 2])}

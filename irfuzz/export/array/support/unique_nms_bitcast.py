@@ -36,7 +36,7 @@ def corners(boxes, centered):
 
 
 def shared_part(low, high, box, others):
-    """Intersection over union of a box with others, by number."""
+    """Intersection over union of a box with others, an array of their numbers."""
     sides = np.maximum(np.minimum(high[box], high[others]) - np.maximum(low[box], low[others]), 0)
     common = np.prod(sides, -1)
     union = np.prod(high[box] - low[box]) + np.prod(high[others] - low[others], -1) - common
@@ -53,7 +53,7 @@ def non_max_suppression(boxes, scores, most=None, iou=None, least=None, center_p
         kept = []
         for box in np.argsort(-marks, kind="stable").tolist():
             good = least is None or marks[box] > number(least)
-            if good and len(kept) < room and not np.any(shared_part(low, high, box, kept) > limit if kept else False):
+            if good and len(kept) < room and not (kept and np.any(shared_part(low, high, box, np.array(kept)) > limit)):
                 kept.append(box)
         rows += [(image, class_, box) for box in kept]
     return np.array(rows, np.int64).reshape((-1, 3))
