@@ -73,6 +73,11 @@ DEPLOYED = {
             (*WORDS, "no element type STRING"),
             (DRAWN, PAIR, "Unimplemented(Bernoulli)"),
             ("g (int64[2] x) => (int64[1] y) { y = ReduceSumSquare(x) }", np.array([1, 2]), "does not support I64"),
+            (
+                "g (float[N,M] x) => (float[L] y) { s = Shape(x) p = ReduceProd(s) y = Reshape(x, p) }",
+                PAIR[:, None],
+                "shape input is variable",
+            ),
         ),
     ),
     "mnn": Deployed(

@@ -50,6 +50,11 @@ def both(runner: Runner, model: bytes, inputs: dict) -> RunResult:
 X = np.zeros(2, np.float32)
 GAPS = {
     "no kernel for a dtype": (text("g (bfloat16[2] x) => (bfloat16[2] y) { y = Add(x, x) }"), {}, Stage.COMPILE),
+    "no tensors of a dtype": (
+        text("g (complex64[2] x) => (complex64[2] y) { y = Identity(x) }"),
+        {"x": X.astype(np.complex64)},
+        Stage.COMPILE,
+    ),
     "unknown operator": (text("g (float[2] x) => (float[2] y) { y = Foo(x) }"), {"x": X}, Stage.COMPILE),
     "unknown domain": (
         text("g (float[2] x) => (float[2] y) { y = a.b.Foo(x) }", domains=', "a.b" : 1'), {"x": X}, Stage.COMPILE,

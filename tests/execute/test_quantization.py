@@ -103,6 +103,14 @@ def test_bounds_are_those_of_the_scales(tool: ModuleType, text: str, weights: di
     assert found.max() == pytest.approx(bound)
 
 
+@pytest.mark.parametrize("way", ["qdq", "qdq-per-channel", "qoperator"])
+def test_a_model_without_inputs_has_nothing_to_calibrate_on(tool: ModuleType, way: str) -> None:
+    alone = model("g () => (float[2] y) <float[2] w> { y = Neg(w) }", w=np.array([1, 2], F))
+    with pytest.raises(NotImplementedError, match="a model without inputs is not supported"):
+        tool.load(alone, way)({})
+    assert tool.load(alone, "dynamic")({})["y"].tolist() == [-1, -2]
+
+
 def test_nothing_is_said_of_a_body_that_reads_what_moves(tool: ModuleType) -> None:
     text = """g (float[2] x, bool c) => (float[2] y) <float[1] u> {
        y = If(c) <then_branch = t () => (float[2] p) { p = Neg(x) }, else_branch = e () => (float[2] q) { q = Abs(x) }>

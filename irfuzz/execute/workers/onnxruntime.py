@@ -50,7 +50,8 @@ GAPS = {
     "InvalidGraph": re.compile(r"No Op registered for|is not a registered function/op|No opset import for domain"),
     "Fail": re.compile(
         r"is not a registered function/op|No Op registered for|ValidateOpsetForDomain|Unsupported model IR version"
-        r"|(?i:not (currently |yet )?(supported|implemented)|unsupported|only supports?\b|only implements)"
+        r"|(?i:not (currently |yet )?(registered or )?(supported|implemented)|unsupported)"
+        r"|(?i:only supports?\b|only implements)"
     ),
     "InvalidArgument": re.compile(
         r"(?i:not (currently |yet )?(supported|implemented)|unsupported|Invalid tensor data type)"

@@ -14,7 +14,8 @@ import onnx
 import tract
 
 GAP = re.compile(
-    r"Unimplemented\(|[Oo]perator can not|can not be typed|only supported|not const\b|a constant\b|Unknown DatumType"
+    r"Unimplemented\(|[Oo]perator can not|can not be typed|only supported|not const\b|a constant\b|input is variable"
+    r"|Unknown DatumType"
     r"|(?i:does not support|not (yet )?(supported|implemented)|unsupported|unimplemented)"
 )
 """Operators that it reads and cannot run, element types that it lacks, dimensions that its interface does not give."""

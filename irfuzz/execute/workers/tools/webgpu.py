@@ -19,7 +19,7 @@ GAP = re.compile(
     r"fallback to CPU EP has been explicitly disabled|NOT_IMPLEMENTED|No Op registered for"
     r"|is not a registered function/op|ValidateOpsetForDomain|Unsupported model IR version"
     r"|(?i:only supports?\b|\bonly [\w/ ]{1,60} (is|are) supported|does not support\b)"
-    r"|(?i:not (yet |currently )?(supported|implemented))"
+    r"|(?i:not (yet |currently )?(registered or )?(supported|implemented))"
 )
 """It has no kernel for a node, which users see run on the processor instead, or the driver lacks half precision."""
 

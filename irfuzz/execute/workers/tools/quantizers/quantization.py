@@ -126,6 +126,8 @@ def _quantised(before: onnx.ModelProto, inputs: dict[str, Any], way: str) -> byt
         if way == "dynamic":
             quantize_dynamic(copy, place, reduce_range=True, weight_type=QuantType.QInt8)
         else:
+            if not inputs:
+                raise NotImplementedError("a model without inputs is not supported: there is nothing to calibrate on")
             quantize_static(
                 copy, place, Once(inputs), reduce_range=True, per_channel=way == "qdq-per-channel",
                 quant_format=QuantFormat.QOperator if way == "qoperator" else QuantFormat.QDQ,
