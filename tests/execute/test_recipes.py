@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from irfuzz.cli.main import main
+from irfuzz.errors import UsageError
 from irfuzz.execute.adapters.tool_table import TOOL_ADAPTERS
 from irfuzz.execute.target_table import lacking
 from irfuzz.execute.versions import installation
@@ -26,6 +27,18 @@ def test_a_recipe_brings_all_that_its_target_needs(word: str) -> None:
     brought = [installation._name_of(r) for r in (*wish.beside, *wish.alone)]
     assert lacking(adapter, brought) == []
     assert 0 < RECIPES[word].download < RECIPES[word].disk
+
+
+@pytest.mark.parametrize("word", ["webgpu", "tvm", "openvino-provider", "WebGPU"])
+def test_the_word_of_a_recipe_with_a_version_is_no_package_of_that_name(word: str) -> None:
+    with pytest.raises(UsageError, match=f"{word.lower()} is the word of a recipe.*=="):
+        read_wish(f"{word}==1.27.0")
+
+
+@pytest.mark.parametrize("word", ["ncnn", "tinygrad"])
+def test_a_recipe_that_is_called_as_its_package_has_other_versions(word: str) -> None:
+    wish = read_wish(f"{word}==0.1")
+    assert (wish.given, wish.alone) == (f"{word}==0.1", ())
 
 
 def test_what_a_recipe_wants_alone_comes_last_and_without_its_needs(

@@ -164,6 +164,12 @@ def read_wish(text: str) -> WantedEnvironment:
             f"or one of {', '.join(RECIPES)}"
         )
     distribution = _normal(found[1])
+    named = RECIPES.get(distribution)
+    if recipe is None and named is not None and not named.requirement.startswith(f"{distribution}=="):
+        raise UsageError(
+            f"{text!r}: {distribution} is the word of a recipe, and a package of that name is another thing; give "
+            f"{distribution!r} alone for {named.requirement}, or that package in another version"
+        )
     given = f"{distribution}=={found[2]}"
     if recipe is None:
         return WantedEnvironment(distribution, found[2], given)
