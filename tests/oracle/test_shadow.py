@@ -236,6 +236,20 @@ def test_a_verdict_rests_on_the_shadow_and_carries_its_ratio(shade, gemm, run, f
 
 
 @pytest.mark.planted
+def test_what_cannot_be_is_no_measure_of_how_values_move(shade, parse, run):
+    program = parse("g (float[1] x) => (float[1] y) { y = Cos(x) }")
+    fed = {"x": np.array([1e10], np.float32)}
+
+    def ran(inputs, *_):
+        right = np.cos(inputs["x"].astype(np.float64)).astype(np.float32)
+        beyond = (inputs["x"].astype(np.float64) - 1e10 - 4901.8).astype(np.float32)  # moves as far as its input
+        return [run("reference", right), run("torch:eager", right), run("mnn", beyond)]
+
+    (verdict,) = judge(program, fed, ran(fed), rerun=ran, shadow=shade.run)
+    assert (verdict.target, verdict.symptom, verdict.suspect) == ("mnn", Symptom.DIFFERENCE, False)
+
+
+@pytest.mark.planted
 @pytest.mark.parametrize(("weight", "suspect"), [(3.4e38, True), (3.4, False)])
 def test_products_that_overflow_before_they_cancel_are_undecided(shade, gemm, run, weight, suspect):
     x, w = np.float32([[2, 3, 0, 0]] * 2), np.zeros((4, 3), np.float32)

@@ -38,12 +38,12 @@ def path(**fields: Any) -> Any:
 
 
 def leaf(dtype: Any = np.float32) -> Any:
-    return SimpleNamespace(label="y", values={"a": np.zeros(2, dtype)})
+    return SimpleNamespace(label="y", value=None, values={"a": np.zeros(2, dtype)})
 
 
 def case(top: float = 8.0, **nudges: Any) -> Any:
     moves = SimpleNamespace(**{"again": {}, "small": [], "inner": [], "wide": [], "measured": True, **nudges})
-    return SimpleNamespace(magnitude=lambda leaf: top, nudges=lambda: moves)
+    return SimpleNamespace(magnitude=lambda leaf: top, nudges=lambda: moves, fact=lambda value: None)
 
 
 @pytest.mark.parametrize(

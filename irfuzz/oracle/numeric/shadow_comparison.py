@@ -202,8 +202,8 @@ def _with_moves(
     small = np.zeros(measure.bound.shape)
     wide = np.zeros(measure.bound.shape)
     for name, before in values.items():
-        if name in unsteady:
-            continue  # what is not repeatable is no measure of anything
+        if name in unsteady or witness_spread_comparison.impossible(case.fact(leaf.value), before):
+            continue  # what is not repeatable, or far beyond all that can be, is no measure of anything
         inner = nudges.inner if name in witness_spread_comparison.UNFUSED else ()
         for moved in (*nudges.small, *inner):
             small = np.maximum(small, witness_spread_comparison.moved_by(before, moved.get(name, {}).get(leaf.label)))

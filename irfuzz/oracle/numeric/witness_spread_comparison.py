@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irfuzz._native import difference
+from irfuzz.facts import TensorFact
 from irfuzz.oracle.dispute import Dispute
 from irfuzz.oracle.excuses import verdict_on
 from irfuzz.oracle.numeric.dtype_thresholds import FACTOR, QUANTISATION_MOST, QUANTISATION_STEP, resolution, smallest
@@ -130,15 +131,16 @@ def scale_of(case: Case, leaf: Leaf, path: Dataflow, values: dict[str, np.ndarra
         return SpreadScale(np.full_like(small, least), measured=True, unsteady=unsteady)
     wide = np.zeros_like(small)
     for name, before in values.items():
-        # A target that is not even repeatable is no measure of anything; as a witness it counts all the same.
+        # A target that is not even repeatable, or gives what cannot be, is no measure of anything; as a witness it
+        # counts all the same.
         # What is put between two nodes keeps an optimiser from fusing them: inner moves count where none does.
+        if name in unsteady or impossible(case.fact(leaf.value), before):
+            continue
         inner = nudges.inner if name in UNFUSED else ()
         for moved in (*nudges.small, *inner, nudges.again):
-            if name not in unsteady:
-                small = np.maximum(small, moved_by(before, moved.get(name, {}).get(leaf.label)))
+            small = np.maximum(small, moved_by(before, moved.get(name, {}).get(leaf.label)))
         for moved in nudges.wide:
-            if name not in unsteady:
-                wide = np.maximum(wide, moved_by(before, moved.get(name, {}).get(leaf.label)))
+            wide = np.maximum(wide, moved_by(before, moved.get(name, {}).get(leaf.label)))
     # Behind roundings to steps alone, what no move changes is far from every edge of a step.
     steps = bool(path.quantised) and with_trait("quantises").issuperset(path.jumps)
     measured = nudges.measured and (steps or bool((small > 0).any() or (wide > 0).any()))
@@ -147,6 +149,19 @@ def scale_of(case: Case, leaf: Leaf, path: Dataflow, values: dict[str, np.ndarra
     # Few directions may miss the one to which an element is sensitive; its neighbours tell.
     least = max(least, median_of(small))
     return SpreadScale(np.maximum.reduce([np.full_like(small, least), small, wide / WIDE]), measured, unsteady)
+
+
+def impossible(fact: object, values: np.ndarray) -> bool:
+    """Whether an element is farther from all that a program can give than that is wide: a cosine of 1000.
+
+    Args:
+        fact: what is known of the tensor.
+        values: of it, as float64.
+    """
+    if not isinstance(fact, TensorFact) or fact.low is None or fact.high is None:
+        return False
+    room = max(fact.high - fact.low, abs(fact.low), abs(fact.high))
+    return bool(((values < fact.low - room) | (values > fact.high + room)).any())
 
 
 def moved_by(before: np.ndarray, after: np.ndarray | None) -> np.ndarray:
