@@ -2,7 +2,7 @@
 
 Seen with mnn 3.6.1; needs numpy, onnx, mnn. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
 Expected: Resize-13, coordinate_transformation_mode, of "tf_crop_and_resize": "start_x * (length_original - 1) + x_resized * (end_x -
-start_x) * (length_original - 1) / (length_resized - 1)", here 0 and 3: the corners.
+start_x) * (length_original - 1) / (length_resized - 1)", here 0.75 and 2.25.
   https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 import os, sys, tempfile
@@ -15,7 +15,7 @@ inputs = {'x': np.arange(1, 17, dtype='float32').reshape(1, 1, 4, 4)}
 model = onnx.parser.parse_model("""
 <ir_version: 8, opset_import: ["" : 13]>
 g (float[1,1,4,4] x) => (float[1,1,2,2] y)
-<float[8] r = {0, 0, 0, 0, 1, 1, 1, 1}, float[4] s = {1, 1, 0.5, 0.5}>
+<float[8] r = {0, 0, 0.25, 0.25, 1, 1, 0.75, 0.75}, float[4] s = {1, 1, 0.5, 0.5}>
 {
    y = Resize <mode: string = "linear", coordinate_transformation_mode: string = "tf_crop_and_resize"> (x, r, s)
 }
@@ -29,7 +29,7 @@ def run():
     values = [expr.const(value.astype(kind), [*value.shape], expr.NCHW, code) for value in inputs.values() for kind, code in
         [("float32", expr.float) if value.dtype.kind == "f" else ("int32", expr.int)]]
     return np.array(network.forward(values)[0].read())
-got, expected = run(), np.array([[[[1, 4], [13, 16]]]], 'float32')
+got, expected = run(), np.array([[[[4.75, 6.25], [10.75, 12.25]]]], 'float32')
 print("expected", expected.shape, expected.tolist(), "got", got.shape, got.tolist())
 shows = got.shape != expected.shape or not np.allclose(got, expected, rtol=1e-4, atol=1e-6)
 print("the fault shows" if shows else "the fault does not show")

@@ -13,7 +13,7 @@ from irfuzz.execute.run_types import Exit, RunResult, Stage, Value
 from irfuzz.facts import TensorFact
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, largest, lowest, resolution
 from irfuzz.oracle.value_structure import leaves_of
-from irfuzz.spec import has_trait
+from irfuzz.spec import has_trait, trait_values
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -32,6 +32,9 @@ _MULTIPLIED = frozenset({ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOA
 
 WEIGHTS = 16
 """Constants of so many elements are taken for weights."""
+
+SHORT = 2.0**8
+"""Coordinates whose significands have 8 bits are short: ``(x + 1) * size / 2`` rounds none of them."""
 
 INNER = 2
 """Directions in which values inside are moved."""
@@ -127,7 +130,8 @@ def measure(
 def move(program: Program, inputs: Mapping[str, Value], units: int, draw: int, sign: int) -> dict[str, Value] | None:
     """Inputs whose floating-point elements are moved up or down by ``units`` units in the last place.
 
-    Zeros, NaN and Inf stay, and no element leaves the range that the program's fact gives its input.
+    Zeros, NaN and Inf stay, and no element leaves the range that the program's fact gives its input. Short coordinates
+    (the trait ``samples_at``) stay, too: no component rounds them, so that a tie between two elements is one for all.
 
     Returns:
         ``None`` if there is nothing to move.
@@ -140,7 +144,7 @@ def move(program: Program, inputs: Mapping[str, Value], units: int, draw: int, s
         if name not in inputs:
             continue
         fact = program.tensor(value)
-        new, any_moved = _moved(inputs[name], fact, units * sign, generator)
+        new, any_moved = _moved(inputs[name], fact, units * sign, generator, sampled_at=_sampled_at(value))
         moved[name] = new
         changed = changed or any_moved
     return moved if changed else None
@@ -163,7 +167,7 @@ def move_weights(program: Program, units: int, draw: int, sign: int) -> Program 
             continue
         array = value.const_value.numpy()
         if array.size >= WEIGHTS:
-            new, any_moved = _moved(array, None, units * sign, generator)
+            new, any_moved = _moved(array, None, units * sign, generator, sampled_at=_sampled_at(value))
             if any_moved and isinstance(new, np.ndarray):
                 moved.set_constant(value, new)
                 changed = True
@@ -197,7 +201,18 @@ def move_inside(program: Program, draw: int) -> Program | None:
     return moved if changed else None
 
 
-def _moved(value: Value, fact: TensorFact | None, units: int, generator: np.random.Generator) -> tuple[Value, bool]:
+def _sampled_at(value: ir.Value) -> bool:
+    """Whether a value is nothing but coordinates to sample at."""
+    uses = value.uses()
+    return bool(uses) and all(
+        has_trait(node, "samples_at") and index == trait_values("samples_at", node.domain)[node.op_type]
+        for node, index in uses
+    )
+
+
+def _moved(
+    value: Value, fact: TensorFact | None, units: int, generator: np.random.Generator, *, sampled_at: bool = False
+) -> tuple[Value, bool]:
     if isinstance(value, list):
         items = [_moved(item, fact, units, generator) for item in value]
         return [item for item, _ in items], any(m for _, m in items)
@@ -206,7 +221,9 @@ def _moved(value: Value, fact: TensorFact | None, units: int, generator: np.rand
     x = value.astype(np.float64)
     signs = generator.integers(0, 2, value.shape) * 2 - 1
     usable = np.isfinite(x) & (x != 0)
-    _, exponent = np.frexp(np.where(usable, x, 1.0))
+    significand, exponent = np.frexp(np.where(usable, x, 1.0))
+    if sampled_at and value.dtype in (np.float32, np.float64):
+        usable &= significand * SHORT != np.rint(significand * SHORT)
     step = np.ldexp(resolution(value.dtype), exponent - 1)
     low, high = lowest(value.dtype), largest(value.dtype)
     if fact is not None:
