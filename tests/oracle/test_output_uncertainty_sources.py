@@ -132,6 +132,26 @@ def test_types_on_the_way() -> None:
     assert not of("y = Neg(x)").narrow
 
 
+BRANCHES = "then_branch = t () => (p) {{ {} }}, else_branch = e () => (q) {{ {} }}"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "of_sources"),
+    [
+        # Behind a comparison stands a boolean, wherever infinity came from.
+        ("m = Softmax(x)  e = Equal(m, c)  y = Where(e, x, m)", set()),
+        ("m = Add(x, c)  y = Softmax(m)", {"Softmax"}),
+        (f"a = Softmax(x)  y = If(b) <{BRANCHES.format('p = Relu(c)', 'q = Softmax(x)')}>", {"Relu", "Softmax"}),
+        (f"y = If(b) <{BRANCHES.format('k = Constant<value_float = inf>() p = Relu(k)', 'q = Neg(x)')}>", {"Relu"}),
+    ],
+)
+def test_operators_that_read_what_is_computed_from_infinity(nodes: str, of_sources: set[str]) -> None:
+    found = of(nodes, "float c = {-inf}, bool b = {1}")
+    assert found.specials
+    assert found.unsaid_of_sources.nan == of_sources
+    assert found.unsaid.nan >= of_sources
+
+
 PLAIN = Dataflow(
     ops=frozenset({"Neg"}), dtypes=frozenset({SINGLE}), roundings=1, jumps=(), rounds=False, quantised=0, random=(),
     data_shaped=(), absorbed=0, step=0, fed=1, largest=1, specials=False, nan=False, unsaid=OpenSpecials(),

@@ -30,6 +30,7 @@ class Sources:
         specials: NaN or infinity stands there.
         nan: NaN does.
         subnormal: numbers do that are, or whose products are, below the smallest normal one.
+        special: the values in which NaN or infinity stands.
     """
 
     fed: float
@@ -37,6 +38,7 @@ class Sources:
     specials: bool
     nan: bool
     subnormal: bool
+    special: frozenset[ir.Value]
 
 
 def sources_of(program: Program, values: Iterable[ir.Value], inputs: Mapping[str, Value]) -> Sources:
@@ -52,17 +54,19 @@ def sources_of(program: Program, values: Iterable[ir.Value], inputs: Mapping[str
         underflow may take away.
     """
     fed, top = 0.0, 0.0
-    specials = nan = subnormal = False
+    nan = subnormal = False
+    special = set[ir.Value]()
     for value, array in _arrays(program, values, inputs):
         d = difference(array, array)
         top = max(top, d.max_a)
         fed = max(fed, d.max_a) if value.is_graph_input() else fed
         nan = nan or bool(d.nan_a)
-        specials = specials or bool(d.nan_a or d.posinf_a or d.neginf_a)
+        if d.nan_a or d.posinf_a or d.neginf_a:
+            special.add(value)
         if not subnormal and array.size:
             x = np.abs(array)
             subnormal = bool(((x > 0) & (x < array.dtype.type(vanishing(array.dtype)))).any())
-    return Sources(fed, top, specials, nan, subnormal)
+    return Sources(fed, top, bool(special), nan, subnormal, frozenset(special))
 
 
 def _arrays(
