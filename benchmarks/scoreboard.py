@@ -72,7 +72,7 @@ def summary(one: TargetResults) -> dict[str, Any]:
         "counts_as_runtime": one.counts_as_runtime,
         "operators": {op: [counts[status] for status in CaseStatus] for op, counts in one.by_operator().items()},
         "faults": [
-            [o.case, o.operator, o.status.value, " ".join(o.detail.split())[:DETAIL]]
+            [o.case, o.operator, o.status.value, " ".join(o.detail.split())[:DETAIL], *o.known]
             for o in one.outcomes
             if o.status in FAULTS
         ],
@@ -104,10 +104,10 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> str:
         "",
         "## Wrong, dead or hanging",
         "",
-        "| target | case | operator | | what |",
-        "|---|---|---|---|---|",
+        "| target | case | operator | | what | known |",
+        "|---|---|---|---|---|---|",
     ]
-    lines += [f"| `{row['target']}` | {' | '.join(map(_plain, fault))} |" for row in rows for fault in row["faults"]]
+    lines += [f"| `{row['target']}` | {_fault(fault)} |" for row in rows for fault in row["faults"]]
     return "\n".join(lines) + "\n"
 
 
@@ -127,6 +127,13 @@ def _cell(counts: Sequence[int] | None) -> str:
     ended = by_status["dies"] + by_status["hangs"]
     more = {"w": by_status["wrong"], "d": ended, "r": by_status["refuses"], "u": by_status["undecided"]}
     return " ".join([f"{by_status['right']}/{sum(counts)}", *(f"{n}{letter}" for letter, n in more.items() if n)])
+
+
+def _fault(fault: Sequence[str]) -> str:
+    """The cells of a fault: what it is, and links to what is written of the issues that explain it."""
+    case, operator, status, detail, *known = fault
+    links = [f"[{name[:3]}](bugs/{name}/)" if name[:3].isdecimal() else _plain(name) for name in known]
+    return " | ".join([*map(_plain, (case, operator, status, detail)), ", ".join(links)])
 
 
 def _plain(text: str) -> str:

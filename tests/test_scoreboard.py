@@ -30,7 +30,7 @@ def test_a_cell_says_what_is_not_right_and_a_fault_is_escaped() -> None:
     one = results(outcome("a_b", CaseStatus.RIGHT), outcome("c", CaseStatus.HANGS), outcome("d", CaseStatus.REFUSES))
     text = tables([summary(one)])
     assert "| Neg | 1/3 1d 1r |" in text
-    assert "| `t` | c | Neg | hangs | why |" in text
+    assert "| `t` | c | Neg | hangs | why |  |" in text
     assert "1 of 1 targets count, on 1 operators." in text
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from irfuzz.conformance.case_types import CaseRun
-from irfuzz.conformance.target_results import CaseStatus
+from irfuzz.conformance.target_results import FAULTS, CaseStatus
 from irfuzz.errors import InvalidProgram, Unsupported
 from irfuzz.execute.float64_shadow_runs import ShadowRun
 from irfuzz.execute.run_types import Exit, RunResult, Stage, Target, TargetRole, Value
 from irfuzz.execute.runner import Runner
+from irfuzz.findings.known_issues import RuleSubject, shipped
 from irfuzz.findings.witness_distrust import wrong_here
 from irfuzz.ir.program import Program
 from irfuzz.oracle import MeasuringJudge, Verdict
 from irfuzz.oracle.converter_verdicts import OF_VALUES
+from irfuzz.oracle.verdict import Symptom
 
 EXPECTED = Target("onnx:expected", "onnx-expected-values")
 """Stands for the values that ONNX publishes with a node case; no runner can run it."""
@@ -28,6 +30,9 @@ _ENDS = {
     Exit.REJECTED: CaseStatus.REFUSES,
     Exit.UNSUPPORTED: CaseStatus.REFUSES,
 }
+
+_SYMPTOMS = {Exit.REJECTED: Symptom.REJECTION, Exit.HANG: Symptom.HANG, Exit.MEMORY: Symptom.MEMORY}
+"""What known issues call an end; the others are crashes."""
 
 MADE_WRONGLY = ("the model that it made", "InferenceError: ", "QuantizationError: ")
 """Stand in the error of a tool that has refused nothing, but has made a model that is invalid or breaks its promise."""
@@ -46,10 +51,12 @@ class CaseVerdict:
     Attributes:
         status: what came of it.
         detail: what a reader wants to know of it; empty if it is right.
+        known: ids of the known issues that explain it; empty if it is no fault.
     """
 
     status: CaseStatus
     detail: str = ""
+    known: tuple[str, ...] = ()
 
 
 class CaseJudge:
@@ -84,7 +91,9 @@ class CaseJudge:
                 status = CaseStatus.WRONG if result.target.role is TargetRole.TOOL else status
             if result.exit is Exit.REJECTED and result.error.startswith(CONVERTED_WRONGLY):
                 status = CaseStatus.WRONG
-            return CaseVerdict(status, f"{result.exit}: {result.error}".strip(": "))
+            symptom = _SYMPTOMS.get(result.exit, Symptom.CRASH)
+            known = self._known(result.target, symptom, result.error) if status in FAULTS else ()
+            return CaseVerdict(status, f"{result.exit}: {result.error}".strip(": "), known)
         ran = [r for r in witnesses if r.exit is Exit.OK and r.stage is Stage.RUN]
         if self._case.expected is not None:
             ran.append(RunResult(EXPECTED, Stage.RUN, Exit.OK, self._case.expected))
@@ -94,7 +103,16 @@ class CaseJudge:
             found = self._judge.judge(self._case.program, self._case.inputs, [result, *ran])
         except (InvalidProgram, Unsupported) as error:
             return CaseVerdict(CaseStatus.UNDECIDED, f"it cannot be judged: {error}")
-        return _of_verdicts(result.target, [v for v in found if v.symptom in OF_VALUES])
+        mine = [v for v in found if v.symptom in OF_VALUES]
+        made = _of_verdicts(result.target, mine)
+        if made.status is not CaseStatus.WRONG:
+            return made
+        firm = next(v for v in mine if result.target.name in v.blamed and not v.suspect)
+        return replace(made, known=self._known(result.target, firm.symptom, firm.got))
+
+    def _known(self, target: Target, symptom: Symptom, said: str) -> tuple[str, ...]:
+        subject = RuleSubject.of_program(self._case.program, target.component, target.version, symptom, said)
+        return tuple(rule.id for rule in shipped() if rule.fits(subject))
 
     def _shadow(self, program: Program, inputs: Mapping[str, Value], *, quick: bool) -> ShadowRun:
         run = self._runner.quick_shadow if quick else self._runner.shadow

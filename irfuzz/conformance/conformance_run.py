@@ -116,7 +116,9 @@ class ConformanceRun:
             for target in missing:
                 result = self._settled(by_name[target.name], made)
                 verdict = judge.verdict(result, witnesses_for(target, witnesses))
-                outcome = CaseOutcome(case.name, case.operator, made.types(), digest, verdict.status, verdict.detail)
+                outcome = CaseOutcome(
+                    case.name, case.operator, made.types(), digest, verdict.status, verdict.detail, verdict.known
+                )
                 self._outcomes[target.name][case.name] = outcome
 
     def _made(self, case: ConformanceCase) -> CaseRun | None:

@@ -46,6 +46,7 @@ class CaseOutcome:
         digest: of the case (``CaseRun.digest``).
         status: what came of it.
         detail: the symptom with what was expected and given, the component's own words, or why it is undecided.
+        known: ids of the known issues that explain a fault, by the rules of the irfuzz that judged it.
     """
 
     case: str
@@ -54,6 +55,11 @@ class CaseOutcome:
     digest: str
     status: CaseStatus
     detail: str = ""
+    known: tuple[str, ...] = ()
+
+    def told(self) -> str:
+        """The detail, and what explains it."""
+        return "; ".join(filter(None, [self.detail, f"known: {', '.join(self.known)}" if self.known else ""]))
 
     def to_json(self) -> dict[str, Any]:
         """Keys are the attributes."""
@@ -64,6 +70,7 @@ class CaseOutcome:
             "digest": self.digest,
             "status": self.status.value,
             "detail": self.detail,
+            "known": list(self.known),
         }
 
     @classmethod
@@ -76,7 +83,7 @@ class CaseOutcome:
         """
         return cls(
             str(data["case"]), str(data["operator"]), tuple(map(str, data["types"])), str(data["digest"]),
-            CaseStatus(data["status"]), str(data["detail"]),
+            CaseStatus(data["status"]), str(data["detail"]), tuple(map(str, data.get("known", ()))),
         )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from irfuzz.conformance.target_results import (
@@ -56,6 +58,9 @@ def test_a_part_says_what_it_is() -> None:
 def test_json_is_read_as_it_was_written() -> None:
     one = results(outcome("a", CaseStatus.UNDECIDED, "FLOAT", "INT64"), of=3, sampled=True)
     assert results_in(document([one], more=1), "x") == [one]
+    known = results(replace(outcome("b", CaseStatus.WRONG), known=("041-reference-loop-stacked",)))
+    assert results_in(document([known]), "x") == [known]
+    assert known.outcomes[0].told() == "why; known: 041-reference-loop-stacked"
 
 
 @pytest.mark.parametrize(

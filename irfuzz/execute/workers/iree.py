@@ -80,7 +80,14 @@ def _run(request: dict[str, Any], arrays: list[Any], course: Course) -> Answer:
     feeds = [given[value.name] for value in model.graph.input if value.name not in held]
     found = context.modules.module[FUNCTION](*feeds)
     values = [np.asarray(value) for value in (found if isinstance(found, (list, tuple)) else [found])]
-    return in_order(request["outputs"], values)
+    kinds = [onnx.helper.tensor_dtype_to_np_dtype(v.type.tensor_type.elem_type) for v in model.graph.output]
+    return in_order(request["outputs"], [_signed(v, kind) for v, kind in zip(values, kinds)])  # noqa: B905
+
+
+def _signed(value: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """Integers with the sign that the model declares: IREE's have none, and its Python interface calls them signed."""
+    same = kind.kind == "u" and value.dtype.kind == "i" and value.dtype.itemsize == kind.itemsize
+    return value.view(kind) if same else value
 
 
 def _compiled(source: bytes) -> bytes:

@@ -24,7 +24,7 @@ def as_junit(targets: Sequence[TargetResults]) -> str:
         for outcome in one.outcomes:
             about = {"classname": xml_text(f"{one.target}.{outcome.operator}"), "name": xml_text(outcome.case)}
             case = ET.SubElement(suite, "testcase", about)
-            told = {"message": xml_text(f"{outcome.status}: {outcome.detail}")}
+            told = {"message": xml_text(f"{outcome.status}: {outcome.told()}")}
             if outcome.status in FAULTS:
                 ET.SubElement(case, "failure", {**told, "type": outcome.status.value})
             elif outcome.status is not CaseStatus.RIGHT:

@@ -96,7 +96,7 @@ def _wide(head: str) -> int:
 def _faults(one: TargetResults) -> list[str]:
     """The first cases that a target gets wrong, dies of or hangs with."""
     found = [outcome for outcome in one.outcomes if outcome.status in FAULTS]
-    lines = [f"{outcome.status}: {outcome.case}: {one_line(outcome.detail)}" for outcome in found[:SHOWN_FAULTS]]
+    lines = [f"{outcome.status}: {outcome.case}: {one_line(outcome.told())}" for outcome in found[:SHOWN_FAULTS]]
     if len(found) > SHOWN_FAULTS:
         lines.append(f"and {len(found) - SHOWN_FAULTS} more; --json has all")
     return lines

@@ -68,7 +68,7 @@ def _cases(one: TargetResults) -> Markup:
     faults = [outcome for outcome in one.outcomes if outcome.status in FAULTS]
     doubts = [outcome for outcome in one.outcomes if outcome.status is CaseStatus.UNDECIDED]
     heads = ["case", "operator", "", "what"]
-    shown = [_row([o.case, o.operator, o.status.value, o.detail]) for o in faults]
+    shown = [_row([o.case, o.operator, o.status.value, o.told()]) for o in faults]
     hidden = [_row([o.case, o.operator, o.status.value, o.detail]) for o in doubts]
     return element(
         "section",
