@@ -36,6 +36,9 @@ WEIGHTS = 16
 SHORT = 2.0**8
 """Coordinates whose significands have 8 bits are short: ``(x + 1) * size / 2`` rounds none of them."""
 
+SINGLE = 4
+"""Bytes of the narrowest type that holds such products."""
+
 INNER = 2
 """Directions in which values inside are moved."""
 
@@ -222,7 +225,7 @@ def _moved(
     signs = generator.integers(0, 2, value.shape) * 2 - 1
     usable = np.isfinite(x) & (x != 0)
     significand, exponent = np.frexp(np.where(usable, x, 1.0))
-    if sampled_at and value.dtype in (np.float32, np.float64):
+    if sampled_at and value.dtype.itemsize >= SINGLE:
         usable &= significand * SHORT != np.rint(significand * SHORT)
     step = np.ldexp(resolution(value.dtype), exponent - 1)
     low, high = lowest(value.dtype), largest(value.dtype)
