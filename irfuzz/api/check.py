@@ -181,7 +181,7 @@ def check(
 
     def report_of(found: CheckResult) -> CheckReport:
         setup = CheckSetup(f"{fed(samples)} (drawn)" if feed.drawn else "", chosen.left_out)
-        return CheckReport(feed.model.name, with_known(found, program), setup)
+        return CheckReport(feed.model.name, with_known(found, program, samples=samples), setup)
 
     progress(Update("comparing", 0, len(samples), "inputs"))
     with Runner(chosen.targets, limits, required=targets is not None) as runner:

@@ -111,7 +111,8 @@ class CaseJudge:
         return replace(made, known=self._known(result.target, firm.symptom, firm.got))
 
     def _known(self, target: Target, symptom: Symptom, said: str) -> tuple[str, ...]:
-        subject = RuleSubject.of_program(self._case.program, target.component, target.version, symptom, said)
+        case = self._case
+        subject = RuleSubject.of_program(case.program, target.component, target.version, symptom, said, fed=case.inputs)
         return tuple(rule.id for rule in shipped() if rule.fits(subject))
 
     def _shadow(self, program: Program, inputs: Mapping[str, Value], *, quick: bool) -> ShadowRun:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 from onnx import helper
 
 from irfuzz.errors import InvalidProgram, SpecError, Unsupported, UsageError
+from irfuzz.execute.run_types import Value
 from irfuzz.execute.versions.environments import version_key
 from irfuzz.findings.finding import Finding, KnownIssue
 from irfuzz.findings.known_issue_conditions import KnownNode, NodeCondition, known_nodes, node_condition
@@ -206,7 +207,15 @@ class RuleSubject:
         )
 
     @classmethod
-    def of_program(cls, program: Program, component: str, version: str, symptom: str, said: str) -> RuleSubject:
+    def of_program(
+        cls,
+        program: Program,
+        component: str,
+        version: str,
+        symptom: str,
+        said: str,
+        fed: Mapping[str, Value] | None = None,
+    ) -> RuleSubject:
         """What a component makes of a whole program.
 
         Args:
@@ -215,13 +224,14 @@ class RuleSubject:
             version: of it.
             symptom: what is wrong.
             said: its own words, or the shape and type that it gave.
+            fed: values of inputs by name, if they are known; conditions may ask for elements.
         """
         nodes = list(program.graph)
         within = {n.op_type for node in nodes for n in nodes_within(node)}
         within |= {n.op_type for function in program.model.functions.values() for n in function.all_nodes()}
         values = [*program.graph.inputs, *program.graph.outputs, *program.graph.initializers.values()]
         subject = _of_calls(nodes, values, component, version, symptom, said)
-        return replace(subject, within=frozenset(within), nodes=cache(lambda: known_nodes(program)))
+        return replace(subject, within=frozenset(within), nodes=cache(lambda: known_nodes(program, fed=fed)))
 
     @classmethod
     def of_nodes(

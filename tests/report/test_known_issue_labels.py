@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 
 from irfuzz.execute.run_types import Target
+from irfuzz.findings.known_issue_conditions import node_condition
 from irfuzz.findings.known_issues import KnownIssueRule, shipped
 from irfuzz.ir.program import Program
 from irfuzz.localize.check_result import CheckResult, Located
@@ -93,6 +96,15 @@ def test_the_version_is_that_of_the_first_target() -> None:
     fixed = rule("old", "Tanh", fixed="1.4")
     assert known(located(worst(1)), rules=(fixed,)) == ()
     assert known(located(worst(1)), rules=(rule("new", "Tanh", fixed="1.6"),)) == ("new",)
+
+
+@pytest.mark.parametrize(("samples", "known"), [([-1.0], True), ([1.0], False), ([], False)])
+def test_a_condition_on_elements_asks_the_input_that_shows_it(samples: list[float], known: bool) -> None:
+    negative = replace(ALL, where=(node_condition("Relu: any(X < 0)", "here"),))
+    divergence = Divergence(("ort:a",), "ort", "", Symptom.DIFFERENCE, "y", (0,), 1.0, 0.1, "")
+    report = CheckResult((), {}, 1, 1, (), (divergence,), (), (), {}, "ref", {})
+    fed = [{"x": np.full(2, sample, np.float32)} for sample in samples]
+    assert bool(with_known(report, WHOLE, [negative], fed).divergences[0].known) is known
 
 
 def test_what_is_told_of_an_issue() -> None:
