@@ -203,7 +203,9 @@ def _unsafe_specials(d: Dispute) -> str:
     if d.path is None or not d.specials:
         return ""
     nan = d.path.nan or not d.numeric()
-    found = (d.path.unsaid if d.arises() else d.path.unsaid_of_sources).of(nan=nan)
+    found, of_sources = d.path.unsaid.of(nan=nan), d.path.unsaid_of_sources.of(nan=nan)
+    if found != of_sources and not d.arises():
+        found = of_sources
     if not found or (nan and found <= with_trait("nan_by_majority") and _contradicted(d)):
         return ""
     return f"NaN or Inf flows through {', '.join(sorted(found)[:4])}, where ONNX does not define it"

@@ -141,6 +141,7 @@ BRANCHES = "then_branch = t () => (p) {{ {} }}, else_branch = e () => (q) {{ {} 
         # Behind a comparison stands a boolean, wherever infinity came from.
         ("m = Softmax(x)  e = Equal(m, c)  y = Where(e, x, m)", set()),
         ("m = Add(x, c)  y = Softmax(m)", {"Softmax"}),
+        ("m = Add(x, c)  i = Cast <to = 7>(m)  f = Cast <to = 1>(i)  y = Softmax(f)", {"Softmax"}),
         (f"a = Softmax(x)  y = If(b) <{BRANCHES.format('p = Relu(c)', 'q = Softmax(x)')}>", {"Relu", "Softmax"}),
         (f"y = If(b) <{BRANCHES.format('k = Constant<value_float = inf>() p = Relu(k)', 'q = Neg(x)')}>", {"Relu"}),
     ],

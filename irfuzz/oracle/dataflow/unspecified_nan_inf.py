@@ -71,7 +71,8 @@ def reached(
 ) -> list[ir.Node]:
     """Nodes that read floats which are computed from given ones.
 
-    What stands behind a comparison is not: it hangs on booleans.
+    What stands behind a comparison is not: it hangs on booleans. What stands behind a cast is: integers made of NaN
+    are not defined.
 
     Args:
         program: in which they stand.
@@ -87,7 +88,7 @@ def reached(
         if not any(v in met for v in read):
             continue
         found += inner
-        met |= {v for v in node.outputs if _may_be_float(program, v)}
+        met |= {v for v in node.outputs if has_trait(node, "casts") or _may_be_float(program, v)}
     return found
 
 
