@@ -117,12 +117,16 @@ def test_iree() -> None:
     pytest.importorskip("iree")
     doubles = program("g (double[2] x) => (double[2] y) { y = Add(x, x) }")
     words = program("g (string[2] x) => (string[2] y) { y = Identity(x) }")
+    unsigned = program("g (uint8[3,4,5] x) => (uint8[3,4,5] y) { y = Sub(x, x) }")
     with Runner(resolve(["iree"]), LIMITS) as runner:
         exact = np.exp(np.maximum(X, 0))
         fine = one(runner, "iree", FINE, x=X).outputs["y"]
         np.testing.assert_allclose(fine, np.exp(exact) / np.exp(exact).sum(-1, keepdims=True), rtol=1e-5)  # type: ignore[arg-type]
         assert one(runner, "iree", doubles, x=np.array([1e300, 1.0])).outputs["y"].tolist() == [2e300, 2.0]  # type: ignore[union-attr]
         assert one(runner, "iree", words, x=np.array(["a", "b"], object)).exit is Exit.UNSUPPORTED
+        zeros = one(runner, "iree", unsigned, x=np.full((3, 4, 5), 200, np.uint8)).outputs["y"]
+        assert isinstance(zeros, np.ndarray)
+        assert (zeros.dtype, zeros.any()) == (np.uint8, False)
 
 
 def test_openvino() -> None:

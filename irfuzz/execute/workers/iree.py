@@ -79,7 +79,7 @@ def _run(request: dict[str, Any], arrays: list[Any], course: Course) -> Answer:
     held = {tensor.name for tensor in model.graph.initializer}
     feeds = [given[value.name] for value in model.graph.input if value.name not in held]
     found = context.modules.module[FUNCTION](*feeds)
-    values = [np.asarray(value) for value in (found if isinstance(found, (list, tuple)) else [found])]
+    values = [np.array(value) for value in (found if isinstance(found, (list, tuple)) else [found])]
     kinds = [onnx.helper.tensor_dtype_to_np_dtype(v.type.tensor_type.elem_type) for v in model.graph.output]
     return in_order(request["outputs"], [_signed(v, kind) for v, kind in zip(values, kinds)])  # noqa: B905
 
