@@ -62,6 +62,20 @@ def test_both_parts_of_a_spectrum_move_though_one_is_zero(shade, parse):
     assert (moved > 0).all()
 
 
+@pytest.mark.parametrize("size", [10, 24, 100])
+def test_the_bound_of_a_spectrum_holds_angles_that_are_rounded(shade, parse, size):
+    program = parse(f"g (double[1,{size},1] x) => (double[1,{size},2] y) {{ y = DFT(x) }}")
+    x = np.random.default_rng(2).standard_normal((1, size, 1))
+    run = shade.run(program, {"x": x})
+    places = np.arange(size)
+    # Bluestein's chirps have angles up to pi n, and naive factors up to 2 pi n: rounded, then reduced.
+    angles = 2 * np.pi * np.outer(places, places) / size
+    found = np.stack([np.cos(angles) @ x[0, :, 0], -np.sin(angles) @ x[0, :, 0]], -1)[None]
+    off = np.abs(found - run.reference["y"])
+    assert (off <= bounds(run, "y")).all()
+    assert run.small["y"].max() < 1e-12, "single precision is far outside"
+
+
 def test_the_reference_is_exact_and_the_bound_holds_any_order_of_a_sum(shade, parse):
     program = parse("g (float[1,300] x, float[300,4] w) => (float[1,4] y) { y = MatMul(x, w) }")
     rng = np.random.default_rng(1)

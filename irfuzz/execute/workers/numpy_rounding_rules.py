@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .rounding_error_perturbation import PART_OF_ONE
+from .rounding_error_perturbation import PART_OF_ONE, of_angles
 
 
 def own(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
@@ -139,10 +139,11 @@ def _near_one(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any
 
 
 def _spectrum(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """That of a sum along the axis."""
+    """That of a sum along the axis, and of its factors, whose angles are rounded."""
     axis = args[2] if len(args) > 2 else -1
-    squares = np.sum(np.abs(args[0]) ** 2, axis, keepdims=True)
-    return _of_sum(np.abs(result), np.broadcast_to(squares, result.shape), args[0].shape[axis])
+    terms = args[0].shape[axis]
+    squares = np.sum(np.abs(args[0]) ** 2, axis, keepdims=True) * of_angles(terms)
+    return _of_sum(np.abs(result), np.broadcast_to(squares, result.shape), terms)
 
 
 def is_whole(args: Any, result: Any, limit: float, *, elementwise: bool) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .rounding_error_perturbation import PART_OF_ONE, POOL, Met, answer, drawn, size_of
+from .rounding_error_perturbation import PART_OF_ONE, POOL, Met, answer, drawn, of_angles, size_of
 
 POOL_OF_TENSORS = torch.from_numpy(POOL)
 
@@ -279,10 +279,11 @@ def _shares(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
 
 
 def _spectrum(func: Any, args: Any, kwargs: Any, result: Any, terms: int) -> Any:
-    """That of sums along the axes."""
+    """That of sums along the axes, and of their factors, whose angles are rounded."""
     axes = tuple(args[1]) if isinstance(args[1], (list, tuple)) else (args[1],)
-    squares = (args[0].abs() ** 2).sum(axes, keepdim=True).expand(result.shape)
-    return _of_sum(result.abs(), squares, math.prod(args[0].shape[a] for a in axes))
+    terms = math.prod(args[0].shape[a] for a in axes)
+    squares = (args[0].abs() ** 2).sum(axes, keepdim=True).expand(result.shape) * of_angles(terms)
+    return _of_sum(result.abs(), squares, terms)
 
 
 def _is_whole(args: Any, result: Any, limit: float, *, elementwise: bool) -> Any:

@@ -28,6 +28,9 @@ _DOUBLE = 2.0**52
 """Whole numbers below this are exact in double precision, and so is whatever their roots round to."""
 
 
+_BIAS = 8
+"""Where QLinearConv has its bias, which is added to sums of int32."""
+
 BROKEN_RULE = "broken_rule"
 """Name of what no operator declares: a call is another than its specification allows, or its elements are."""
 
@@ -188,6 +191,17 @@ def _products_overflow(call: FedCall) -> bool:
     return bool(size >= 8 * dtype.itemsize - (dtype.kind == "i"))
 
 
+def _bias_overflows(call: FedCall) -> bool:
+    """Whether a bias of int32 (the last input) may leave no room for the products of bytes that it is added to."""
+    bias = call.node.inputs[-1] if len(call.node.inputs) > _BIAS else None
+    if bias is None:
+        return False
+    weights = call.program.tensor(call.input(3))
+    terms = None if weights is None else weights.size()
+    low, high = call.bounds(_BIAS)
+    return terms is None or not max(-low, high) + terms * 255.0**2 < 2.0**31
+
+
 def _repeats(repeated: Callable[[np.ndarray, tuple[int, ...], int], bool]) -> Test:
     """True unless updates are combined, or ``repeated`` says of indices, shape and axis that no place comes twice."""
 
@@ -317,6 +331,7 @@ TESTS: Mapping[str, Test] = MappingProxyType(
     {
         "": lambda call: True,
         "all_zero": _may_be(lambda a: not a.any()),
+        "bias_overflows": _bias_overflows,
         "cast_out_of_range": _cast_range,
         "equal_scores": _equal_scores,
         "float_to_text": _cast_text,

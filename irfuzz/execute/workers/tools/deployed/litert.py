@@ -19,7 +19,8 @@ KERNELS = {"xnnpack": OpResolverType.BUILTIN, "builtin": OpResolverType.BUILTIN_
 """Its kernels with XNNPACK's in place of those that XNNPACK has, which is the default; its own kernels alone."""
 
 GAP = re.compile(
-    r"Invalid tensor size|only supports?\b|\bonly .* (is|are) supported|[Uu]nresolved custom op|is unsupported|"
+    r"Invalid tensor size|op operand #\d+ must be tensor of|only supports?\b|\bonly .* (is|are) supported|"
+    r"[Uu]nresolved custom op|is unsupported|"
     r"(?i:not (currently |yet )?(supported|implemented)|unsupported|does not support)"
 )
 """What kernels say of types and sizes; the first one is what Python's interface says of tensors without elements."""
