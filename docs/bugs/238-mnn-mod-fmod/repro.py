@@ -1,4 +1,4 @@
-"""mnn 3.6.1: Mod ignores fmod
+"""mnn 3.6.1: Mod of floats takes 0 and 1 of fmod for each other
 
 Seen with mnn 3.6.1; needs numpy, onnx, mnn. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
 Expected: Mod-13: "If `fmod` is set to `1`, the behavior of this operator follows that of the `fmod` function in C"

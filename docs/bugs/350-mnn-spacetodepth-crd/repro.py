@@ -1,0 +1,34 @@
+"""mnn 3.6.1: SpaceToDepth ignores mode
+
+Seen with mnn 3.6.1; needs numpy, onnx, mnn. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+Expected: SpaceToDepth-28, `mode`: "DCR (default) for depth-column-row order re-arrangement. Use CRD for column-row-depth order."
+  https://onnx.ai/onnx/operators/onnx__SpaceToDepth.html
+"""
+import os, sys, tempfile
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import MNN, _tools
+from MNN import expr
+inputs = {'x': np.arange(1, 9, dtype='float32').reshape(1, 2, 2, 2)}
+model = onnx.parser.parse_model("""
+<ir_version: 13, opset_import: ["" : 28]>
+g (float[1,2,2,2] x) => (float[1,8,1,1] y)
+{
+   y = SpaceToDepth <blocksize: int = 2, mode: string = "CRD"> (x)
+}
+""")
+def run():
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = os.path.join(folder, "model.onnx"), os.path.join(folder, "model.mnn")
+        onnx.save(model, source)
+        _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", source, "--MNNModel", made, "--bizCode", "x"])
+        network = MNN.nn.load_module_from_file(made, [*inputs], [value.name for value in model.graph.output])
+    values = [expr.const(value.astype(kind), [*value.shape], expr.NCHW, code) for value in inputs.values() for kind, code in
+        [("float32", expr.float) if value.dtype.kind == "f" else ("int32", expr.int)]]
+    return np.array(network.forward(values)[0].read())
+got, expected = run(), np.arange(1, 9, dtype='float32').reshape(1, 8, 1, 1)
+print("expected", expected.shape, expected.tolist(), "got", got.shape, got.tolist())
+shows = got.shape != expected.shape or not np.allclose(got, expected, rtol=1e-4, atol=1e-6)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
