@@ -1,0 +1,35 @@
+"""mnn 3.6.1: BatchNormalization without epsilon takes 1e-10 for it
+
+Seen with mnn 3.6.1; needs numpy, onnx, mnn. Exit code 1 where it shows, 0 where not, 2 where it cannot be told.
+Expected: BatchNormalization-15: "Y = (X - input_mean) / sqrt(input_var + epsilon) * scale + B", and the default of epsilon is 1e-05.
+  https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
+"""
+import os, sys, tempfile
+sys.excepthook = lambda kind, error, _: (print("cannot tell:", kind.__name__, error, flush=True), os._exit(2))
+import numpy as np
+import onnx
+import MNN, _tools
+from MNN import expr
+inputs = {'x': np.zeros((1, 1, 1, 1), 'float32')}
+model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 15]>
+g (float[1,1,1,1] x) => (float[1,1,1,1] y)
+<float[1] s = {1}, float[1] b = {0}, float[1] m = {1}, float[1] v = {0}>
+{
+   y = BatchNormalization (x, s, b, m, v)
+}
+""")
+def run():
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = os.path.join(folder, "model.onnx"), os.path.join(folder, "model.mnn")
+        onnx.save(model, source)
+        _tools.mnnconvert(["mnnconvert", "-f", "ONNX", "--modelFile", source, "--MNNModel", made, "--bizCode", "x"])
+        network = MNN.nn.load_module_from_file(made, [*inputs], [value.name for value in model.graph.output])
+    values = [expr.const(value.astype(kind), [*value.shape], expr.NCHW, code) for value in inputs.values() for kind, code in
+        [("float32", expr.float) if value.dtype.kind == "f" else ("int32", expr.int)]]
+    return np.array(network.forward(values)[0].read())
+got, expected = run(), np.full((1, 1, 1, 1), -316.22778, 'float32')
+print("expected", expected.dtype, expected.shape, expected.tolist(), "got", got.dtype, got.shape, got.tolist())
+shows = got.dtype != expected.dtype or got.shape != expected.shape or not np.allclose(got, expected, rtol=1e-4, atol=1e-6)
+print("the fault shows" if shows else "the fault does not show")
+sys.exit(int(shows))
