@@ -83,8 +83,14 @@ class CaseOutcome:
         """
         return cls(
             str(data["case"]), str(data["operator"]), tuple(map(str, data["types"])), str(data["digest"]),
-            CaseStatus(data["status"]), str(data["detail"]), tuple(map(str, data.get("known", ()))),
+            CaseStatus(data["status"]), str(data["detail"]), tuple(_names(data.get("known", []))),
         )  # fmt: skip
+
+
+def _names(data: Any) -> list[str]:
+    if not isinstance(data, list) or not all(isinstance(name, str) for name in data):  # pyright: ignore[reportUnknownVariableType]
+        raise ValueError(f"known: expected a list of names, got {data!r}")
+    return data  # pyright: ignore[reportUnknownVariableType]
 
 
 @dataclass(frozen=True, slots=True)

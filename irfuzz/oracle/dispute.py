@@ -83,11 +83,6 @@ class Dispute:
         run = self.case.whole_shadow()
         return run is not None and run.numeric
 
-    def arises(self) -> bool:
-        """Whether NaN or infinity may come of finite numbers; may cost a run of the shadow."""
-        run = self.case.whole_shadow()
-        return run is None or run.overflowed
-
     def two_minds(self) -> bool:
         """Whether the target answers the same numbers, turned around, in another way; may cost reruns."""
         return self.leaf is not None and contradicts_itself(self.case, self.leaf, self.target, self.witnesses)

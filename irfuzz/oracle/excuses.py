@@ -193,19 +193,16 @@ def _unmeasured_jump(d: Dispute) -> str:
 
 
 def _unsafe_specials(d: Dispute) -> str:
-    """NaN or Inf is fed, is a constant, or is what the witnesses give, and an operator on the way is one for which
-    neither IEEE 754 nor plain copying says what to do with it (of NaN Relu, MaxPool, Clip, Min, Max...; of infinities,
-    if the shadow has met no NaN, only those that do more than compare; if neither arises in the shadow, only those
-    that read what is computed from them, which nothing behind a comparison is). Of Min, Max, Sign, Relu, Clip, sums
-    and reductions it excuses nobody whom three libraries contradict, or who answers the same numbers, turned around,
-    in another way.
+    """NaN or Inf is fed or a constant, and not only compared, or is what the witnesses give, and an operator on the way
+    is one for which neither IEEE 754 nor plain copying says what to do with it (of NaN Relu, MaxPool, Clip, Min,
+    Max...; of infinities, if the shadow has met no NaN, only those that do more than compare). Of Min, Max, Sign, Relu,
+    Clip, sums and reductions it excuses nobody whom three libraries contradict, or who answers the same numbers, turned
+    around, in another way.
     """
     if d.path is None or not d.specials:
         return ""
     nan = d.path.nan or not d.numeric()
-    found, of_sources = d.path.unsaid.of(nan=nan), d.path.unsaid_of_sources.of(nan=nan)
-    if found != of_sources and not d.arises():
-        found = of_sources
+    found = d.path.unsaid.of(nan=nan)
     if not found or (nan and found <= with_trait("nan_by_majority") and _contradicted(d)):
         return ""
     return f"NaN or Inf flows through {', '.join(sorted(found)[:4])}, where ONNX does not define it"

@@ -133,7 +133,7 @@ TRAITS: Mapping[str, Trait] = MappingProxyType(
         "rounds_to_integers": Trait("Floats become whole numbers, so neighbouring results differ by one step."),
         "same_in_slices": Trait("With one input, computes slices exactly as it computes the whole tensor."),
         "samples_at": Trait(
-            "Samples at the coordinates in this input, by sums and powers of two: short ones round in no formula.",
+            "Samples at the coordinates in this input: those with few bits behind the point round in no formula.",
             int,
         ),
         "saturates": Trait("What was added before it (a mask of -1e9) no longer shows its magnitude behind it."),

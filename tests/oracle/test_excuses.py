@@ -216,7 +216,7 @@ def named(
     **more: Any,
 ) -> str:
     """The name of the excuse of a dispute with such a path; ``numeric`` says what the shadow met, if there is one."""
-    shadow = None if numeric is None else SimpleNamespace(numeric=numeric, overflowed=more.pop("overflowed", True))
+    shadow = None if numeric is None else SimpleNamespace(numeric=numeric)
     case = SimpleNamespace(
         expected_invalid=more.pop("invalid", False), magnitude=lambda leaf: top, whole_shadow=lambda: shadow,
         again=lambda *_: (), inputs={"x": FLOATS}, program=PROGRAM,
@@ -253,13 +253,6 @@ def named(
         ({"unsaid": OpenSpecials(RELU)}, CLEAR, ""),
         ({"unsaid": OpenSpecials(RELU, LP)}, CLEAR, "unsafe-specials"),
         ({"unsaid": OpenSpecials(LP, RELU)}, {**CLEAR, "witnesses": FOUR}, "unsafe-specials"),
-        # If none arises inside, operators that read nothing of what is fed and constant are safe.
-        ({"unsaid": OpenSpecials(LP, LP)}, {**CLEAR, "overflowed": False}, ""),
-        (
-            {"unsaid": OpenSpecials(LP, LP), "unsaid_of_sources": OpenSpecials(LP, LP)},
-            {**CLEAR, "overflowed": False},
-            "unsafe-specials",
-        ),
         ({"hidden": "Log before Relu"}, {}, "blurred-inside"),
         ({"hidden": "Log before Relu"}, {"clean": yes}, ""),
         ({"hidden": "Log before Relu"}, {"settled": yes}, ""),

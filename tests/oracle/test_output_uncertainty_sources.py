@@ -136,21 +136,20 @@ BRANCHES = "then_branch = t () => (p) {{ {} }}, else_branch = e () => (q) {{ {} 
 
 
 @pytest.mark.parametrize(
-    ("nodes", "of_sources"),
+    ("nodes", "specials"),
     [
-        # Behind a comparison stands a boolean, wherever infinity came from.
-        ("m = Softmax(x)  e = Equal(m, c)  y = Where(e, x, m)", set()),
-        ("m = Add(x, c)  y = Softmax(m)", {"Softmax"}),
-        ("m = Add(x, c)  i = Cast <to = 7>(m)  f = Cast <to = 1>(i)  y = Softmax(f)", {"Softmax"}),
-        (f"a = Softmax(x)  y = If(b) <{BRANCHES.format('p = Relu(c)', 'q = Softmax(x)')}>", {"Relu", "Softmax"}),
-        (f"y = If(b) <{BRANCHES.format('k = Constant<value_float = inf>() p = Relu(k)', 'q = Neg(x)')}>", {"Relu"}),
+        ("m = Softmax(x)  e = Equal(m, c)  y = Where(e, x, m)", False),
+        ("d = Cast <to = 11>(c)  f = Cast <to = 11>(x)  e = Less(f, d)  y = Where(e, x, x)", False),
+        ("d = CastLike(c, x)  u = Reshape(d, s)  e = Equal(x, u)  y = Where(e, x, x)", False),
+        ("e = Equal(x, c)  y = Where(e, x, c)", True),
+        ("d = Cast <to = 7>(c)  i = Cast <to = 7>(x)  e = Equal(i, d)  y = Where(e, x, x)", True),
+        ("d = Relu(c)  e = Equal(x, d)  y = Where(e, x, x)", True),
+        (f"y = If(b) <{BRANCHES.format('e = Equal(x, c) p = Where(e, x, x)', 'q = Neg(x)')}>", False),
+        (f"y = If(b) <{BRANCHES.format('p = Add(x, c)', 'q = Neg(x)')}>", True),
     ],
 )
-def test_operators_that_read_what_is_computed_from_infinity(nodes: str, of_sources: set[str]) -> None:
-    found = of(nodes, "float c = {-inf}, bool b = {1}")
-    assert found.specials
-    assert found.unsaid_of_sources.nan == of_sources
-    assert found.unsaid.nan >= of_sources
+def test_what_is_only_compared_is_no_special(nodes: str, specials: bool) -> None:
+    assert of(nodes, "float c = {-inf}, bool b = {1}, int64[1] s = {1}").specials is specials
 
 
 PLAIN = Dataflow(

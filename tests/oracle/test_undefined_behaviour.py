@@ -51,6 +51,10 @@ QCONV = (
     "(uint8[1,1,2,2] x, float s, uint8 z, uint8[2,1,1,1] w, int32[2] b) => (uint8[1,2,2,2] y)"
     " {{ y = QLinearConv(x, s, z, w, s, z, s, z{}) }}"
 )
+QWIDE = (
+    "(uint8[1,{0},1,1] x, float s, uint8 z, uint8[9,{0},1,1] w) => (uint8[1,9,1,1] y)"
+    " {{ y = QLinearConv(x, s, z, w, s, z, s, z) }}"
+)
 MATMUL = (
     "({1}[1,{0}] x, {1}[{0},1] z) => (int32[1,1] y) <{1} l = {{0}}, {1} h = {{1}}> "
     "{{ a = Clip(x, l, h) b = Clip(z, l, h) y = MatMulInteger(a, b) }}"
@@ -134,10 +138,12 @@ UNPOOL = "(float[1,1,2] x, int64[1,1,2] i) => (float[1,1,4] y) { y = MaxUnpool<k
         ("products_overflow", "(float[1,99] x, float[99,1] z) => (float[1,1] y) { y = MatMul(x, z) }", {}, 18, False),
         ("products_overflow", MATMUL.format("N", "int8"), {}, 18, True),
         ("bias_overflows", QCONV.format(""), {}, 18, False),
-        ("bias_overflows", QCONV.format(", b"), arrays(INT32, b=[2**31 - 1 - 2 * 255**2, -1000]), 18, False),
-        ("bias_overflows", QCONV.format(", b"), arrays(INT32, b=[2**31 - 2 * 255**2, 0]), 18, True),
+        ("bias_overflows", QCONV.format(", b"), arrays(INT32, b=[2**31 - 1 - 255**2, -1000]), 18, False),
+        ("bias_overflows", QCONV.format(", b"), arrays(INT32, b=[2**31 - 255**2, 0]), 18, True),
         ("bias_overflows", QCONV.format(", b"), arrays(INT32, b=[-(2**31), 0]), 18, True),
         ("bias_overflows", QCONV.format(", b"), {}, 18, True),
+        ("bias_overflows", QWIDE.format(33025), {}, 18, False),
+        ("bias_overflows", QWIDE.format(33026), {}, 18, True),
         ("repeated_along_axis", SCATTER.format(3, 2, ""), arrays(INT64, i=[0, 1]), 18, False),
         ("repeated_along_axis", SCATTER.format(3, 2, ""), arrays(INT64, i=[1, -2]), 18, True),
         ("repeated_along_axis", SCATTER.format(3, 2, '<reduction=\"add\">'), arrays(INT64, i=[1, 1]), 18, False),

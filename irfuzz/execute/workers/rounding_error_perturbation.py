@@ -80,8 +80,8 @@ def drawn(random: np.random.Generator, shape: Any, pool: Any = POOL) -> Any:
 def of_angles(terms: int) -> float:
     """How many times larger rounded angles make the squared error of a Fourier transform of so many terms.
 
-    Angles go up to ``2 pi n`` where they are not reduced first, as in Bluestein's algorithm, which is used where the
-    length is no power of two (measured of onnxruntime: 14 roundings of 10 terms, 129 of 100).
+    Angles go up to ``2 pi n`` if they are not reduced first, as in Bluestein's algorithm, which serves for lengths that
+    are no powers of two (measured of onnxruntime: 14 roundings of 10 terms, 129 of 100).
     """
     return 1 + (2 * math.pi * terms) ** 2 / 27 / (1 + terms / 6)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from irfuzz.oracle.dataflow.source_value_magnitudes import magnitude, sources_of
 from irfuzz.oracle.dataflow.subgraph_nodes import has_open_sizes, is_shell, nodes_inside, values_inside
 from irfuzz.oracle.dataflow.undefined_behaviour import FedCall, can_be_met
 from irfuzz.oracle.dataflow.unknown_operator_rounding import UNKNOWN_TERMS, quantises, terms_of_opaque
-from irfuzz.oracle.dataflow.unspecified_nan_inf import OpenSpecials, open_specials, reached
+from irfuzz.oracle.dataflow.unspecified_nan_inf import OpenSpecials, open_specials
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, largest
 from irfuzz.oracle.value_structure import numpy_dtype
 from irfuzz.oracle.witnesses_and_blame import flushes
@@ -73,7 +73,7 @@ class Dataflow:
         step: largest scale with which an operator quantises: one step to either side is nobody's fault.
         fed: largest finite magnitude among floating-point inputs.
         largest: the same, with constants.
-        specials: NaN or Inf stands in an input or constant.
+        specials: NaN or Inf stands in an input or constant that something else than comparisons reads.
         nan: NaN does.
         unsaid: operators of which ONNX does not say what they do with them.
         subnormal: numbers do that are, or whose products are, below the smallest normal one: some flush these to zero.
@@ -82,7 +82,6 @@ class Dataflow:
         exact: nothing on the way rounds, so that what is fed decides every tie and step.
         interpolates: a Resize on the way makes whole numbers of weighted sums.
         overflowing: an operator whose sums of products may overflow on the way to finite ones.
-        unsaid_of_sources: those of ``unsaid`` that read what is computed from NaN or Inf in an input or constant.
     """
 
     ops: frozenset[str]
@@ -106,7 +105,6 @@ class Dataflow:
     exact: bool = False
     interpolates: bool = False
     overflowing: str = ""
-    unsaid_of_sources: OpenSpecials = field(default_factory=OpenSpecials)
 
     @property
     def narrow(self) -> bool:
@@ -222,7 +220,6 @@ def path_to(
         exact=exact,
         interpolates=any(map(rounds_sums, calls)),
         overflowing=overflowing_sum(calls),
-        unsaid_of_sources=open_specials(program, reached(program, everything, sources.special)),
     )
 
 

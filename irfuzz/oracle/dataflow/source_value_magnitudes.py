@@ -15,6 +15,7 @@ from irfuzz.execute.run_types import Value
 from irfuzz.ir.value import is_constant
 from irfuzz.oracle.numeric.dtype_thresholds import is_float, vanishing
 from irfuzz.oracle.value_structure import leaves_of
+from irfuzz.spec import has_trait
 
 if TYPE_CHECKING:
     from irfuzz.ir.program import Program
@@ -27,10 +28,9 @@ class Sources:
     Attributes:
         fed: largest finite magnitude among inputs.
         largest: the same, with constants.
-        specials: NaN or infinity stands there.
+        specials: NaN or infinity stands there, and something else than comparisons reads it.
         nan: NaN does.
         subnormal: numbers do that are, or whose products are, below the smallest normal one.
-        special: the values in which NaN or infinity stands.
     """
 
     fed: float
@@ -38,7 +38,6 @@ class Sources:
     specials: bool
     nan: bool
     subnormal: bool
-    special: frozenset[ir.Value]
 
 
 def sources_of(program: Program, values: Iterable[ir.Value], inputs: Mapping[str, Value]) -> Sources:
@@ -54,19 +53,17 @@ def sources_of(program: Program, values: Iterable[ir.Value], inputs: Mapping[str
         underflow may take away.
     """
     fed, top = 0.0, 0.0
-    nan = subnormal = False
-    special = set[ir.Value]()
+    specials = nan = subnormal = False
     for value, array in _arrays(program, values, inputs):
         d = difference(array, array)
         top = max(top, d.max_a)
         fed = max(fed, d.max_a) if value.is_graph_input() else fed
-        nan = nan or bool(d.nan_a)
-        if d.nan_a or d.posinf_a or d.neginf_a:
-            special.add(value)
+        if (d.nan_a or d.posinf_a or d.neginf_a) and not _only_compared(program, value):
+            specials, nan = True, nan or bool(d.nan_a)
         if not subnormal and array.size:
             x = np.abs(array)
             subnormal = bool(((x > 0) & (x < array.dtype.type(vanishing(array.dtype)))).any())
-    return Sources(fed, top, bool(special), nan, subnormal, frozenset(special))
+    return Sources(fed, top, specials, nan, subnormal)
 
 
 def _arrays(
@@ -83,6 +80,25 @@ def _arrays(
         for _, array in leaves_of("", given):
             if is_float(array.dtype):
                 yield value, array
+
+
+def _only_compared(program: Program, value: ir.Value) -> bool:
+    """Whether nothing but comparisons read a value, moved or cast to other floats first: of booleans IEEE 754 says all.
+
+    The expansion of Attention asks so whether a row is masked as a whole.
+    """
+    uses = value.uses()
+    if not uses or value.is_graph_output():
+        return False
+    return all(
+        has_trait(node, "compares") or (_hands_on(program, node) and _only_compared(program, node.outputs[0]))
+        for node, _ in uses
+    )
+
+
+def _hands_on(program: Program, node: ir.Node) -> bool:
+    fact = program.tensor(node.outputs[0]) if has_trait(node, "moves") or has_trait(node, "casts") else None
+    return fact is not None and fact.dtype.is_floating_point()
 
 
 def magnitude(array: np.ndarray, below: float = math.inf) -> float:

@@ -29,7 +29,7 @@ _DOUBLE = 2.0**52
 
 
 _BIAS = 8
-"""Where QLinearConv has its bias, which is added to sums of int32."""
+"""The input of QLinearConv that is its bias, added to sums of int32."""
 
 BROKEN_RULE = "broken_rule"
 """Name of what no operator declares: a call is another than its specification allows, or its elements are."""
@@ -192,14 +192,15 @@ def _products_overflow(call: FedCall) -> bool:
 
 
 def _bias_overflows(call: FedCall) -> bool:
-    """Whether a bias of int32 (the last input) may leave no room for the products of bytes that it is added to."""
-    bias = call.node.inputs[-1] if len(call.node.inputs) > _BIAS else None
-    if bias is None:
-        return False
+    """Whether the products of bytes that are summed for one element, and a bias of int32, may not fit in 32 bits."""
     weights = call.program.tensor(call.input(3))
-    terms = None if weights is None else weights.size()
-    low, high = call.bounds(_BIAS)
-    return terms is None or not max(-low, high) + terms * 255.0**2 < 2.0**31
+    elements = None if weights is None else weights.size()
+    if weights is None or not weights.shape or elements is None:
+        return True
+    low, high = (0.0, 0.0) if call.input(_BIAS) is None else call.bounds(_BIAS)
+    # A size that is known is an int, and so all are where the product is.
+    terms = elements / max(1, int(weights.shape[0] or 1))  # type: ignore[arg-type]
+    return not max(-low, high) + terms * 255.0**2 < 2.0**31
 
 
 def _repeats(repeated: Callable[[np.ndarray, tuple[int, ...], int], bool]) -> Test:

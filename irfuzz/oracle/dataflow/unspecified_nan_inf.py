@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,32 +64,6 @@ def open_specials(program: Program, nodes: Iterable[ir.Node]) -> OpenSpecials:
         if not has_trait(node, "defined_for_infinity"):
             infinity.add(node.op_type)
     return OpenSpecials(frozenset(nan), frozenset(infinity), frozenset(converts))
-
-
-def reached(
-    program: Program, nodes: Iterable[tuple[ir.Node, Sequence[ir.Node]]], special: Collection[ir.Value]
-) -> list[ir.Node]:
-    """Nodes that read floats which are computed from given ones.
-
-    What stands behind a comparison is not: it hangs on booleans. What stands behind a cast is: integers made of NaN
-    are not defined.
-
-    Args:
-        program: in which they stand.
-        nodes: in its order, each with itself and all that stands in its bodies or function; these are taken as one.
-        special: values in which NaN or infinity stands.
-
-    Returns:
-        Those that ``open_specials`` may ask about if neither arises anywhere else.
-    """
-    met, found = set(special), list[ir.Node]()
-    for node, inner in nodes:
-        read = {v for n in inner for v in n.inputs if v is not None} | {v for n in inner[1:] for v in n.outputs}
-        if not any(v in met for v in read):
-            continue
-        found += inner
-        met |= {v for v in node.outputs if has_trait(node, "casts") or _may_be_float(program, v)}
-    return found
 
 
 def _kind(program: Program, value: ir.Value) -> ir.DataType | None:

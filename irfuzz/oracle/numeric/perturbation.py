@@ -34,10 +34,14 @@ WEIGHTS = 16
 """Constants of so many elements are taken for weights."""
 
 SHORT = 2.0**8
-"""Coordinates whose significands have 8 bits are short: ``(x + 1) * size / 2`` rounds none of them."""
+"""Coordinates that are multiples of its inverse, and smaller than it, are short: ``(x + 1) * size / 2`` rounds none of
+them, up to sizes of thousands."""
 
 SINGLE = 4
 """Bytes of the narrowest type that holds such products."""
+
+TIES_TO_EVEN = 20
+"""The version of GridSample that says to which of two elements a point between them belongs."""
 
 INNER = 2
 """Directions in which values inside are moved."""
@@ -147,7 +151,7 @@ def move(program: Program, inputs: Mapping[str, Value], units: int, draw: int, s
         if name not in inputs:
             continue
         fact = program.tensor(value)
-        new, any_moved = _moved(inputs[name], fact, units * sign, generator, sampled_at=_sampled_at(value))
+        new, any_moved = _moved(inputs[name], fact, units * sign, generator, sampled_at=_sampled_at(program, value))
         moved[name] = new
         changed = changed or any_moved
     return moved if changed else None
@@ -170,7 +174,7 @@ def move_weights(program: Program, units: int, draw: int, sign: int) -> Program 
             continue
         array = value.const_value.numpy()
         if array.size >= WEIGHTS:
-            new, any_moved = _moved(array, None, units * sign, generator, sampled_at=_sampled_at(value))
+            new, any_moved = _moved(array, None, units * sign, generator, sampled_at=_sampled_at(program, value))
             if any_moved and isinstance(new, np.ndarray):
                 moved.set_constant(value, new)
                 changed = True
@@ -204,11 +208,17 @@ def move_inside(program: Program, draw: int) -> Program | None:
     return moved if changed else None
 
 
-def _sampled_at(value: ir.Value) -> bool:
-    """Whether a value is nothing but coordinates to sample at."""
+def _sampled_at(program: Program, value: ir.Value) -> bool:
+    """Whether a value is nothing but coordinates to sample at, and what becomes of ties is said of them.
+
+    GridSample-16 does not say it, and outside of the image the order of rounding and reflecting is left open.
+    """
     uses = value.uses()
     return bool(uses) and all(
-        has_trait(node, "samples_at") and index == trait_values("samples_at", node.domain)[node.op_type]
+        has_trait(node, "samples_at")
+        and index == trait_values("samples_at", node.domain)[node.op_type]
+        and program.inference.opset(node.domain) >= TIES_TO_EVEN
+        and node.attributes.get_string("padding_mode", "zeros") != "reflection"
         for node, index in uses
     )
 
@@ -224,9 +234,9 @@ def _moved(
     x = value.astype(np.float64)
     signs = generator.integers(0, 2, value.shape) * 2 - 1
     usable = np.isfinite(x) & (x != 0)
-    significand, exponent = np.frexp(np.where(usable, x, 1.0))
+    _, exponent = np.frexp(np.where(usable, x, 1.0))
     if sampled_at and value.dtype.itemsize >= SINGLE:
-        usable &= significand * SHORT != np.rint(significand * SHORT)
+        usable &= (x * SHORT != np.rint(x * SHORT)) | (np.abs(x) >= SHORT)
     step = np.ldexp(resolution(value.dtype), exponent - 1)
     low, high = lowest(value.dtype), largest(value.dtype)
     if fact is not None:
